@@ -1,0 +1,175 @@
+"""What a question asks for: its weighted words, its names, the kind of answer it wants."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from storybot import text
+
+Kind = Literal[
+    "who", "when", "where", "money", "percent", "count", "age", "duration", "said", "why", "name"
+]
+FIGURES: frozenset[Kind] = frozenset({"age", "percent", "money", "duration", "count", "when"})
+Frequencies = Callable[[Sequence[str]], tuple[int, Mapping[str, int]]]
+
+_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in (
+        ("age", r"\bhow old\b|\bwhat age\b|\bqué edad\b|\bcu[aá]ntos años tiene\b"),
+        ("percent", r"\b(?:what|which) (?:percentage|per ?cent|proportion|share)\b"),
+        (
+            "money",
+            r"\bhow much (?:money|did|does|do|will|would|was|is|were|are|has|have|had|more|extra"
+            r"|of a)\b(?!.*\b(?:rain|snow|water|time|longer|space)\b)|\bhow many (?:euros|dollars"
+            r"|pounds)\b|\b(?:what|which) (?:was|is|were|are|did|does|will)\b.*\b(?:cost|price"
+            r"|salary|fee|fine|bill|budget)\b|\bcu[aá]nto (?:cuesta|cost|dinero|vale|pag)",
+        ),
+        (
+            "duration",
+            r"\bhow (?:long|far|tall|high|deep|fast|big|large|wide|heavy|late|hot|cold)\b"
+            r"|\bhow much (?:time|longer|water|rain|snow|space)\b",
+        ),
+        ("count", r"\bhow (?:many|often)\b|\bwhat (?:number|score)\b|\b(?:final )?score\b"
+                  r"|\bcu[aá]nt[oa]s\b|\bhow big\b"),
+        (
+            "when",
+            r"\bwhen\b|\b(?:what|which) (?:day|date|year|month|week|time|weekday|season)\b"
+            r"|\bsince when\b|\bdate\b|\bcu[aá]ndo\b",
+        ),
+        ("where", r"\bwhere\b|\b(?:what|which) (?:city|town|place|village|street|venue"
+                  r"|location)\b|\bd[oó]nde\b"),
+        ("said", r"\b(?:what|how) (?:did|does|do|has|had|was|were|is|are)\b.*\b(?:say|said|tell|told"
+                 r"|ask|asked|reply|replied|respond|responded|call|called|describe|described|answer"
+                 r"|claim|claimed|argue|argued|warn|warned|promise|promised|react|reacted|reaction"
+                 r"|response|advice|advise|comment|explain|explained|think|put it)\b"
+                 r"|\b(?:quote|reply|response|words|answer)\b|\bqu[eé] dijo\b"),
+        ("who", r"\bwho(?:m|se)?\b|\bqui[eé]n(?:es)?\b|\bwhich (?:man|woman|person|player|actor"
+                r"|actress|singer|musician|councillor|politician|writer|author|star)\b"),
+        ("why", r"\bwhy\b|\bpor qu[eé]\b|\bhow come\b|\bwhat (?:caused|led to|is the reason)\b"
+                r"|\breasons?\b"),
+        ("name", r"\bwhich\b|\bwhat(?:'s| is| was| are| were)? (?:the |its |his |her )?(?:name|title"
+                 r"|called)\b|\bcalled\b|\bnamed\b|\bwhat (?:company|country|firm|team|club|party"
+                 r"|film|show|band|song|book|brand|network|outlet|school|state)\b|\bc[oó]mo se llama\b"),
+    )
+)  # fmt: skip
+_MORE = re.compile(
+    r"\b(?:in detail|more detail|everything|full story|summar|explain|tell me (?:all|more)|list)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question ready to be read for.
+
+    ``weights`` gives each stem's inverse document frequency, in natural
+    logarithms, summing to 1; stems of the subject of a follow-up count half.
+    """
+
+    text: str
+    kinds: tuple[Kind, ...]
+    weights: Mapping[str, float]
+    names: tuple[str, ...]
+    bigrams: frozenset[tuple[str, str]]
+    wants_more: bool
+
+
+def analyse(question: str, frequencies: Frequencies, *, subject: str = "") -> Asked:
+    """Weigh a question's words by how rare they are in the collection."""
+    own = text.content_stems(question)
+    lent = [stem for stem in text.content_stems(subject) if stem not in own]
+    total, found = frequencies([*own, *lent])
+    raw = {stem: math.log(1 + (total + 0.5) / (found.get(stem, 0) + 0.5)) for stem in [*own, *lent]}
+    for stem in lent:
+        raw[stem] *= 0.5
+    whole = sum(raw.values()) or 1.0
+    order = [stem for stem in text.stems(question)]
+    kept = set(own)
+    bigrams = frozenset(
+        (a, b) for a, b in zip(order, order[1:], strict=False) if a in kept and b in kept
+    )
+    return Asked(
+        text=question,
+        kinds=kinds_of(question),
+        weights={stem: weight / whole for stem, weight in raw.items()},
+        names=tuple(text.names(question)),
+        bigrams=bigrams,
+        wants_more=bool(_MORE.search(question)),
+    )
+
+
+def kinds_of(question: str) -> tuple[Kind, ...]:
+    """The kinds of answer a question's wording asks for, most telling first."""
+    found = [kind for kind, pattern in _KINDS if pattern.search(question)]
+    figures = [kind for kind in found if kind in FIGURES]
+    asked = [kind for kind in found if kind not in FIGURES and kind != "name"]
+    kept = figures[:1] + asked or found[:1]
+    if "said" in kept and len(kept) > 1 and not re.search(r"\band (?:when|where|why)\b", question):
+        kept = [kind for kind in kept if kind != "said"] if figures else ["said"]
+    return tuple(kept)
+
+
+def offers(asked: Asked, sentence: str) -> float:
+    """How far a sentence holds what is asked for and the question does not say: 0 to 1.
+
+    0.5 where the question asks for nothing that can be told by its form.
+    """
+    if not asked.kinds:
+        return 0.5
+    folded = text.fold(asked.text)
+    return sum(_offers(kind, sentence, folded) for kind in asked.kinds) / len(asked.kinds)
+
+
+def _offers(kind: Kind, sentence: str, asked: str) -> float:
+    if kind in ("who", "name", "where"):
+        new = [name for name in text.names(sentence) if not _said_already(name, asked)]
+        if kind == "where" and any(_placed(name, sentence) for name in new):
+            return 1.0
+        if kind == "name" and new:
+            return 1.0
+        if kind == "who" and any(" " in name for name in new):
+            return 1.0
+        return 0.5 if new or (kind == "name" and text.QUOTE.search(sentence)) else 0.0
+    if kind == "said":
+        quoted = any(text.word_count(m.group()) > 3 for m in text.QUOTE.finditer(sentence))
+        return 1.0 if quoted else 0.5 if _REPORTED.search(sentence) else 0.0
+    if kind == "why":
+        return 1.0 if _CAUSE.search(sentence) else 0.3
+    figures = [m for m in _PATTERNS[kind].finditer(sentence) if text.fold(m.group()) not in asked]
+    if figures:
+        return 1.0
+    if kind in ("money", "duration", "percent"):
+        loose = [m for m in text.NUMBER.finditer(sentence) if text.fold(m.group()) not in asked]
+        return 0.3 if loose else 0.0
+    return 0.0
+
+
+def _placed(name: str, sentence: str) -> bool:
+    before = r"\b(?:in|at|on|near|from|to|of|outside|inside|across|along|off)\s(?:the\s)?"
+    return bool(re.search(before + re.escape(name), sentence))
+
+
+def _said_already(name: str, asked: str) -> bool:
+    return all(part in asked for part in text.fold(name).split())
+
+
+_REPORTED = re.compile(
+    r"\b(?:said|told|asked|replied|responded|warned|argued|claimed|promised|added|wrote|called)\b"
+)
+_CAUSE = re.compile(
+    r"\b(?:because|since|after|due to|owing to|so that|in order to|citing|blam\w+|as a result"
+    r"|reason|caused?|following|amid|over|to avoid|porque)\b",
+    re.IGNORECASE,
+)
+_PATTERNS: Mapping[Kind, re.Pattern[str]] = {
+    "when": text.DATE,
+    "money": text.MONEY,
+    "percent": text.PERCENT,
+    "count": text.NUMBER,
+    "age": re.compile(
+        r"\b\d{1,3}\b|\b(?:aged?|years? old|year-old|in (?:his|her|their) \w+ies)\b", re.IGNORECASE
+    ),
+    "duration": text.DURATION,
+}

@@ -1,0 +1,268 @@
+"""A data directory in use: its ledger, its vectors, its model, and the work between them."""
+
+import contextlib
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+from storybot.chunking import chunk, embedded_text, vector_key
+from storybot.embedding import Embedder
+from storybot.errors import (
+    ModelError,
+    StoreDamagedError,
+    StoreError,
+    StoreGoneError,
+    StoreModelError,
+)
+from storybot.index import VectorIndex, remove
+from storybot.ledger import Ledger, NewPassage
+from storybot.owner import Ownership
+from storybot.settings import Settings
+
+_BATCH = 64
+_SELF_QUERIES = 50
+_REBUILT = (
+    "The vector index did not match the stories and is being rebuilt; "
+    "until then stories without a vector are searched by their words only."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether both legs of the search serve. ``text`` says what to do when they do not."""
+
+    status: Literal["ready", "indexing", "degraded"]
+    text: str
+
+
+class Collection:
+    """The open parts of a data directory. One process has it at a time."""
+
+    def __init__(
+        self, folder: Path, ownership: Ownership, ledger: Ledger, embedder: Embedder
+    ) -> None:
+        self.folder = folder
+        self.ownership = ownership
+        self.ledger = ledger
+        self.embedder = embedder
+        self.index: VectorIndex | None = None
+        self.trouble = ""
+        self._writing = threading.Lock()
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._worker: threading.Thread | None = None
+
+    @classmethod
+    def open(
+        cls, settings: Settings, *, background: bool = True, reembed: bool = False
+    ) -> "Collection":
+        """Take and open a data directory. Raises a StoreError.
+
+        ``reembed`` cuts and embeds every story anew for the model of the settings.
+        """
+        folder = settings.data_dir
+        ownership = Ownership(folder)
+        ownership.take()
+        ledger: Ledger | None = None
+        try:
+            ledger = Ledger(folder / "ledger.db", zone=settings.zone)
+            collection = cls(folder, ownership, ledger, Embedder(settings.embedding_model))
+            collection._adopt_model(settings.embedding_model, reembed=reembed)
+            collection._open_index()
+        except BaseException:
+            if ledger is not None:
+                ledger.close()
+            ownership.release()
+            raise
+        if background:
+            collection._worker = threading.Thread(
+                target=collection._work, name="indexer", daemon=True
+            )
+            collection._worker.start()
+        return collection
+
+    def close(self) -> None:
+        self._stopping.set()
+        self._wake.set()
+        if self._worker is not None:
+            self._worker.join()
+        self.embedder.close()
+        if self.index is not None:
+            with contextlib.suppress(StoreError):
+                self.index.close()
+        self.ledger.close()
+        self.ownership.release()
+
+    def wake(self) -> None:
+        """Tell the background worker that passages wait."""
+        self._wake.set()
+
+    def health(self) -> Health:
+        """Whether both legs of the search serve."""
+        if self.trouble:
+            return Health("degraded", self.trouble)
+        pending = self.ledger.counts(now=datetime.now(UTC)).pending
+        if pending:
+            return Health("indexing", f"{pending} passages wait for a vector; it is being made.")
+        return Health("ready", "")
+
+    def embed_pending(self, progress: Callable[[int], None] | None = None) -> None:
+        """Write every missing vector now. ``progress`` is told how many were written."""
+        while not self._stopping.is_set() and (written := self._embed_batch()):
+            if progress is not None:
+                progress(written)
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Drop vectors that no passage uses any more."""
+        with self._writing:
+            orphans = self.ledger.orphans()
+            if orphans and self.index is not None:
+                self.index.delete(orphans)
+                self.ledger.forget_vectors(orphans)
+
+    def check(self, *, repair: bool = False, sample: int | None = None) -> list[str]:
+        """What is wrong between ledger and vectors, in words; empty when nothing is.
+
+        ``sample`` limits how many passages must find themselves; None means all.
+        With ``repair`` the faults named are mended before this returns.
+        """
+        faults = [f"ledger: {complaint}" for complaint in self.ledger.integrity()]
+        if repair and any("keyword index" in fault for fault in faults):
+            self.ledger.rebuild_keywords()
+        faults += [f"vectors: {fault}" for fault in self._index_faults(sample)]
+        if repair:
+            if any(fault.startswith("vectors") for fault in faults) or self.index is None:
+                self._rebuild()
+            self.embed_pending()
+            self.trouble = ""
+        elif pending := self.ledger.counts(now=datetime.now(UTC)).pending:
+            faults.append(f"vectors: {pending} passages wait for theirs")
+        return faults
+
+    # Opening
+
+    def _adopt_model(self, name: str, *, reembed: bool) -> None:
+        made_with = self.ledger.meta("embedding_model")
+        if made_with is None:
+            self.ledger.set_meta("embedding_model", name)
+        elif made_with != name and not reembed:
+            raise StoreModelError(
+                f"{self.folder} was made with the embedding model {made_with}, "
+                f"but the setting is {name}.",
+                hint="`storybot reembed` embeds its stories anew with the model of the setting; "
+                "or set STORYBOT_EMBEDDING_MODEL back.",
+            )
+        if reembed or self.ledger.meta("recut") == "1":
+            self._recut(name)
+
+    def _recut(self, name: str) -> None:
+        """Cut every story for the model; begun again from the start if it is interrupted."""
+        self.embedder.warm_up()
+        self.ledger.start_recut(name)
+        for story_id, number, headline, body, language, posts in self.ledger.indexed_revisions():
+            pieces = chunk(
+                headline,
+                body,
+                self.embedder.token_spans,
+                limit=self.embedder.limit,
+                language=language,
+                posts=posts,
+            )
+            passages = [
+                NewPassage(p.start, p.end, p.prefix, vector_key(name, p.prefix, body[p.start : p.end]))
+                for p in pieces
+            ]
+            self.ledger.replace_passages(story_id, number, headline, body, passages)
+        old = self.ledger.meta("index")
+        self.ledger.set_meta("index", _new_name())
+        self.ledger.set_meta("recut", "0")
+        if old:
+            remove(self.folder / old)
+
+    def _open_index(self) -> None:
+        """Open the vectors and see that they answer; rebuild them when they do not."""
+        name = self.ledger.meta("index")
+        if name is None:
+            name = _new_name()
+            self.ledger.set_meta("index", name)
+        try:
+            self.index = VectorIndex(self.folder / name)
+            faults = self._index_faults(_SELF_QUERIES)
+        except StoreDamagedError:
+            faults = ["it cannot be opened"]
+        if faults:
+            self.trouble = _REBUILT
+            try:
+                self._rebuild()
+            except StoreError as error:
+                self.index = None
+                self.trouble = f"The vector index is unusable: {error} {error.hint}"
+
+    def _index_faults(self, sample: int | None) -> list[str]:
+        if self.index is None:
+            return ["there is no index"]
+        keys = self.ledger.vector_keys()
+        try:
+            if self.index.count() < len(keys):
+                return [f"{self.index.count()} of {len(keys)} are there"]
+            chosen = keys
+            if sample is not None and sample < len(keys):
+                chosen = Random(len(keys)).sample(keys, sample)
+            lost = self.index.unreachable(chosen)
+        except (StoreDamagedError, StoreGoneError):
+            return ["the index does not answer"]
+        return [f"{len(lost)} of {len(chosen)} do not find themselves"] if lost else []
+
+    def _rebuild(self) -> None:
+        """Begin an empty index in a new folder; its vectors are then made from the ledger."""
+        with self._writing:
+            old = self.ledger.meta("index")
+            if self.index is not None:
+                with contextlib.suppress(StoreError):
+                    self.index.close()
+                self.index = None
+            name = _new_name()
+            index = VectorIndex(self.folder / name)
+            self.ledger.forget_vectors()
+            self.ledger.set_meta("index", name)
+            self.index = index
+            if old:
+                remove(self.folder / old)
+        self.wake()
+
+    # Vectors
+
+    def _embed_batch(self) -> int:
+        with self._writing:
+            pending = self.ledger.pending(_BATCH)
+            if not pending or self.index is None:
+                return 0
+            keys = [key for key, _, _ in pending]
+            vectors = self.embedder.vectors(
+                [embedded_text(prefix, text) for _, prefix, text in pending]
+            )
+            self.index.upsert(keys, vectors)
+            self.ledger.mark_embedded(keys)
+            return len(keys)
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self.embed_pending()
+                if self.trouble == _REBUILT:
+                    self.trouble = ""
+            except (StoreError, ModelError) as error:
+                if not self._stopping.is_set():
+                    self.trouble = f"{error} {error.hint}"
+            self._wake.wait(timeout=5.0)
+            self._wake.clear()
+
+
+def _new_name() -> str:
+    return f"vectors-{secrets.token_hex(4)}"

@@ -1,0 +1,70 @@
+"""Follow-ups made to stand alone, by rule: no language model is needed."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from storybot import text
+from storybot.types import Citation, Turn
+
+MAX_TURNS = 20
+
+_CONTINUES = re.compile(
+    r"^\s*(?:and|but|or|also|then|so|what about|how about|y|pero)\b", re.IGNORECASE
+)
+_ANAPHOR = re.compile(
+    r"\b(?:he|she|they|it|him|them|his|hers|her|its|their|theirs|that|those|these|this|there"
+    r"|the (?:first|second|third|latter|former|other|others|same)(?: one)?)\b",
+    re.IGNORECASE,
+)
+_ANTECEDENT = re.compile(
+    r"\b(?:that|it|there)\s+(?:is|was|are|were|the|a|he|she|they|has|have|had|will|would|could"
+    r"|should|can|may|might|did|does)\b|\bit\s+\w+\s+(?:that|to)\b",
+    re.IGNORECASE,
+)
+_TOPIC_MARK = " (about: "
+
+
+@dataclass(frozen=True, slots=True)
+class Standalone:
+    """A question that can be searched for, and what it goes on from.
+
+    ``subject`` holds the earlier words it leans on; ``previous`` the citations
+    of the answer before it. Both are empty for a new topic.
+    """
+
+    question: str
+    text: str
+    subject: str = ""
+    previous: tuple[Citation, ...] = ()
+
+
+def standalone(question: str, turns: Sequence[Turn]) -> Standalone:
+    """Complete a follow-up with the subject of the turns before it."""
+    asked = " ".join(question.split())
+    if not turns or not is_follow_up(asked):
+        return Standalone(asked, asked)
+    last = turns[-1]
+    subject = _subject(last.answer.standalone_question)
+    cited = tuple(c for sentence in last.answer.sentences for c in sentence.citations)
+    if not subject:
+        return Standalone(asked, asked, "", cited)
+    return Standalone(asked, f"{asked}{_TOPIC_MARK}{subject})", subject, cited)
+
+
+def is_follow_up(question: str) -> bool:
+    """Whether a question leans on what was said before it."""
+    if _CONTINUES.search(question):
+        return True
+    own_names = text.names(question)
+    anaphor = _ANAPHOR.search(_ANTECEDENT.sub(" ", question))
+    if anaphor and not any(question.find(name) < anaphor.start() for name in own_names):
+        return True
+    return not own_names and len(text.content_words(question)) <= 1
+
+
+def _subject(previous: str) -> str:
+    """What a standalone question is about, the root of a chain of follow-ups kept."""
+    if _TOPIC_MARK in previous:
+        return previous.partition(_TOPIC_MARK)[2].rstrip(")")
+    return previous.strip().rstrip("?!. ")
