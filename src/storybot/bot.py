@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import version
@@ -14,7 +15,7 @@ from storybot.answering import extractive
 from storybot.answering.question import analyse
 from storybot.collection import Collection, Health
 from storybot.conversation import Standalone, standalone
-from storybot.errors import QuestionError
+from storybot.errors import QuestionError, StoreDamagedError
 from storybot.ingest.run import Store, Tally
 from storybot.ledger import Counts
 from storybot.retrieval import Retrieved, Retriever
@@ -153,13 +154,16 @@ class Storybot:
         if not hits:
             return extractive.Reading((), 0.0, ())
         weighed = analyse(
-            asked.question, self.collection.ledger.document_frequency, subject=asked.subject
+            asked.question,
+            self.collection.ledger.document_frequency,
+            full=asked.text,
+            subject=asked.subject,
         )
         return extractive.read(
             weighed,
             hits,
             bodies=self._body,
-            embed=self.collection.embedder.cached_vectors,
+            encode=self.collection.embedder.encoded,
             previous=asked.previous,
         )
 
@@ -354,7 +358,8 @@ class Storybot:
         """Remove a story with all its revisions and vectors. Raises NotFoundError."""
         self.collection.ledger.delete(story_id, now=datetime.now(UTC))
         self._body.cache_clear()
-        self.collection.sweep()
+        with suppress(StoreDamagedError):
+            self.collection.sweep()
 
     def counts(self) -> Counts:
         """How many stories and passages there are, and how many passages wait for a vector."""

@@ -4,10 +4,11 @@ Exit codes: 0 done (declining a question is done), 1 some stories or lines faile
 2 wrong usage, 3 the collection, the model or the server could not be used.
 """
 
+import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -15,19 +16,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
 
 import click
+from pydantic import ValidationError
 
 from storybot.errors import (
     NotFoundError,
     QuestionError,
     SettingsError,
-    StorybotError,
     StoreBusyError,
+    StorybotError,
 )
 from storybot.settings import Settings, load_settings, origins, settings_file
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from storybot.owner import Owner
     from storybot.service import AskQuery, ListQuery, SearchQuery
     from storybot.shapes import (
         AnswerShape,
@@ -62,19 +65,37 @@ class _Context:
     def settings(self, **more: object) -> Settings:
         return load_settings(**self.flags, **more)
 
+    def free_settings(self) -> Settings:
+        """The settings, once nobody who takes no requests has the data directory.
+
+        Comes before the slow imports, so that a command that must wait says so at once.
+        """
+        settings = self.settings()
+        _reachable(settings)
+        return settings
+
 
 class _Group(click.Group):
     """Turns storybot's errors into one line and an exit code."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         try:
             return super().main(*args, **kwargs)
+        except ValidationError as error:
+            click.echo(f"storybot: {_invalid(error)}", err=True)
+            sys.exit(2)
         except StorybotError as error:
             click.echo(f"storybot: {error} {error.hint}".rstrip(), err=True)
             usage = isinstance(error, SettingsError | QuestionError | NotFoundError)
             sys.exit(2 if usage else 3)
-        except KeyboardInterrupt:
-            sys.exit(130)
+
+
+def _invalid(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}."
 
 
 @click.group(
@@ -91,22 +112,33 @@ def main(
     context: click.Context, data_dir: Path | None, embedding_model: str | None, llm: str | None
 ) -> None:
     """Ask questions about news stories; every sentence of an answer stands in a story."""
-    flags = {"data_dir": data_dir, "embedding_model": embedding_model, "llm": llm}
+    flags: dict[str, object] = {
+        "data_dir": data_dir,
+        "embedding_model": embedding_model,
+        "llm": llm,
+    }
     context.obj = _Context(flags)
+
+
+def _reachable(settings: Settings) -> "Owner | None":
+    """The running owner of the data directory, if there is one. Raises StoreBusyError."""
+    from storybot.owner import current_owner
+
+    owner = current_owner(settings.data_dir)
+    if owner is not None and owner.address is None:
+        who = f"process {owner.pid}" if owner.pid else "another process"
+        raise StoreBusyError(
+            f"{settings.data_dir} is in use by {who}, which takes no requests.",
+            hint="Wait for it to end, then run the command again.",
+        )
+    return owner
 
 
 @contextmanager
 def _desk(settings: Settings) -> Iterator[Desk]:
     """The running owner of the data directory if there is one, else the directory itself."""
-    from storybot.owner import current_owner
-
-    owner = current_owner(settings.data_dir)
+    owner = _reachable(settings)
     if owner is not None:
-        if owner.address is None:
-            raise StoreBusyError(
-                f"{settings.data_dir} is in use by process {owner.pid}, which takes no requests.",
-                hint="Wait for it to end, then run the command again.",
-            )
         from storybot.client import Client
 
         with Client(owner) as client:
@@ -124,12 +156,12 @@ def _when(settings: Settings, value: str | None, option: str) -> datetime | None
         return None
     try:
         moment = datetime.fromisoformat(value)
-    except ValueError as error:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=settings.zone)).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise click.BadParameter(
             f"{value!r} is no date; write 2026-03-08 or 2026-03-08T14:00+01:00.",
             param_hint=f"--{option}",
         ) from error
-    return (moment if moment.tzinfo else moment.replace(tzinfo=settings.zone)).astimezone(UTC)
 
 
 def _filter_options(command: F) -> F:
@@ -153,37 +185,35 @@ def ingest(context: _Context, paths: Sequence[str], as_json: bool) -> None:
 
     A story that is already there is left alone; a changed one becomes a new revision.
     """
-    from storybot.ingest.run import Tally, find_inputs
+    settings = context.free_settings()
+    from storybot.ingest.run import Tally, find_inputs, printable, source_name
     from storybot.shapes import ingest_shape
     from storybot.types import Failure
 
     files, missing = find_inputs(paths)
     tally = Tally(failed=list(missing))
-    settings = context.settings()
     if files:
         with _desk(settings) as desk, _progress(quiet=as_json) as bars:
-            total = sum(path.stat().st_size for path in files)
-            bar = bars.add_task("Reading stories", total=total, note="")
+            bar = bars.add_task("Reading stories", total=sum(map(_size, files)), note="")
             done = 0
             for path in files:
-                size = path.stat().st_size
+                size = _size(path)
                 try:
                     with path.open("rb") as file:
                         report = desk.ingest(
                             file,
-                            str(path.absolute()),
+                            source_name(path),
                             lambda read, file=file, done=done: bars.update(  # type: ignore[misc]
                                 bar, completed=done + _tell(file), note=f"{read} in this file"
                             ),
                         )
                 except OSError as error:
-                    tally.failed.append(
-                        Failure(str(path), None, f"cannot be read: {error.strerror}", "Check it.")
-                    )
+                    reason = f"cannot be read: {error.strerror or error}"
+                    tally.failed.append(Failure(printable(str(path)), None, reason, "Check it."))
                 else:
                     _add(tally, report)
                 done += size
-                bars.update(bar, completed=done, note=path.name)
+                bars.update(bar, completed=done, note=printable(path.name))
             _embed(desk, bars)
     report = ingest_shape(tally.report())
     if as_json:
@@ -194,8 +224,17 @@ def ingest(context: _Context, paths: Sequence[str], as_json: bool) -> None:
         sys.exit(1)
 
 
+def _size(path: Path) -> int:
+    with suppress(OSError):
+        return path.stat().st_size
+    return 0
+
+
 def _tell(file: BinaryIO) -> int:
-    return 0 if file.closed else file.tell()
+    """How far a file is read; 0 when it has no such place, as a pipe has none."""
+    with suppress(OSError, ValueError):
+        return file.tell()
+    return 0
 
 
 def _add(tally: Any, report: "IngestShape") -> None:
@@ -265,14 +304,14 @@ def _place(source: str, line: int | None) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
 @_filter_options
 @click.pass_obj
-def ask(context: _Context, question: str, as_json: bool, **limits: Any) -> None:
+def ask(context: _Context, /, question: str, as_json: bool, **limits: Any) -> None:
     """Answer a question from the stories, or say that they do not answer it.
 
     With `--json -` questions are read from standard input, one JSON object a line
     (id, question, and follows: the id whose conversation it continues), and one
     answer object a line is printed in the same order.
     """
-    settings = context.settings()
+    settings = context.free_settings()
     base = _limits(settings, **limits)
     from storybot.service import AskQuery
 
@@ -318,11 +357,11 @@ def _ask_lines(desk: Desk, base: dict[str, Any], settings: Settings) -> bool:
             if follows is not None and str(follows) not in chains:
                 raise QuestionError(f"follows names {follows}, which was not answered before")
             history = chains[str(follows)] if follows is not None else []
-            own = {"now": _when(settings, case["now"], "now")} if case.get("now") else {}
+            own = {"now": _when(settings, str(case["now"]), "now")} if case.get("now") else {}
             answer = desk.ask(AskQuery(question=question, history=history[-20:], **{**base, **own}))
-        except (ValueError, QuestionError, click.BadParameter) as error:
+        except (ValueError, RecursionError, QuestionError, click.BadParameter) as error:
             failed = True
-            reason = getattr(error, "message", None) or str(error)
+            reason = _invalid(error) if isinstance(error, ValidationError) else str(error)
             click.echo(
                 json.dumps({"id": name, "error": f"line {number}: {reason}"}, ensure_ascii=False)
             )
@@ -371,11 +410,11 @@ def _answer_text(answer: "AnswerShape") -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print the hits as one JSON object.")
 @_filter_options
 @click.pass_obj
-def search(context: _Context, question: str, k: int, as_json: bool, **limits: Any) -> None:
+def search(context: _Context, /, question: str, k: int, as_json: bool, **limits: Any) -> None:
     """List the passages that fit a question best."""
+    settings = context.free_settings()
     from storybot.service import SearchQuery
 
-    settings = context.settings()
     with _desk(settings) as desk:
         found = desk.search(SearchQuery(question=question, k=k, **_limits(settings, **limits)))
     if as_json:
@@ -400,14 +439,14 @@ def search(context: _Context, question: str, k: int, as_json: bool, **limits: An
 @_filter_options
 @click.pass_context
 def stories(
-    click_context: click.Context, limit: int, offset: int, as_json: bool, **limits: Any
+    click_context: click.Context, /, limit: int, offset: int, as_json: bool, **limits: Any
 ) -> None:
     """List the stories, newest first, or show one."""
     if click_context.invoked_subcommand is not None:
         return
+    settings = click_context.obj.free_settings()
     from storybot.service import ListQuery
 
-    settings = click_context.obj.settings()
     with _desk(settings) as desk:
         query = ListQuery(limit=limit, offset=offset, **_limits(settings, **limits))
         listed = desk.stories(query)
@@ -506,9 +545,7 @@ def show_settings(context: _Context, as_json: bool) -> None:
     where = origins(**context.flags)
     if as_json:
         values = json.loads(settings.model_dump_json())
-        click.echo(
-            json.dumps({n: {"value": values[n], "origin": where[n]} for n in values})
-        )
+        click.echo(json.dumps({n: {"value": values[n], "origin": where[n]} for n in values}))
         return
     for name, field in Settings.model_fields.items():
         value = getattr(settings, name)

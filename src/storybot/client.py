@@ -1,9 +1,10 @@
 """Asking a running storybot: the commands' way to the process that owns the data directory."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, BinaryIO
+from urllib.parse import quote
 
 import httpx
 
@@ -20,6 +21,7 @@ from storybot.shapes import (
     StoriesShape,
 )
 
+_BLOCK = 1 << 16
 _ERRORS: Mapping[str, type[StorybotError]] = {
     "QuestionError": QuestionError,
     "NotFoundError": NotFoundError,
@@ -60,22 +62,20 @@ class Client:
 
     def story(self, story_id: str, revision: int | None) -> RevisionShape:
         params = {} if revision is None else {"revision": revision}
-        return RevisionShape.model_validate(self._call("GET", f"/stories/{story_id}", params=params))
+        return RevisionShape.model_validate(self._call("GET", _path(story_id), params=params))
 
     def delete(self, story_id: str) -> None:
-        self._call("DELETE", f"/stories/{story_id}")
+        self._call("DELETE", _path(story_id))
 
     def check(self, *, repair: bool) -> CheckShape:
         return CheckShape.model_validate(self._call("POST", "/check", json={"repair": repair}))
 
-    def ingest(
-        self, file: BinaryIO, source: str, progress: Callable[[int], None]
-    ) -> IngestShape:
+    def ingest(self, file: BinaryIO, source: str, progress: Callable[[int], None]) -> IngestShape:
         """Send a file's bytes; ``progress`` is told how many stories were read so far."""
         with (
             self._trouble(),
             self._http.stream(
-                "POST", "/stories", params={"source": source}, content=file
+                "POST", "/stories", params={"source": source}, content=_blocks(file)
             ) as response,
         ):
             self._raise_for(response)
@@ -133,6 +133,16 @@ class _Trouble:
                 f"does not answer at {self._owner.address}.",
                 hint="Wait or stop it, then run the command again.",
             ) from error
+
+
+def _path(story_id: str) -> str:
+    return f"/stories/{quote(story_id, safe='')}"
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    """A file's bytes without its size, which a pipe does not have and a log outgrows."""
+    while block := file.read(_BLOCK):
+        yield block
 
 
 def _body(query: Shape) -> dict[str, object]:

@@ -1,6 +1,9 @@
-"""A data directory in use: its ledger, its vectors, its model, and the work between them."""
+"""A data directory in use: its ledger, its vectors, its model, and the work between them.
 
-import contextlib
+Over 250 lines because opening, writing vectors and mending them share one lock
+and one state.
+"""
+
 import secrets
 import threading
 from collections.abc import Callable
@@ -16,7 +19,6 @@ from storybot.errors import (
     ModelError,
     StoreDamagedError,
     StoreError,
-    StoreGoneError,
     StoreModelError,
 )
 from storybot.index import VectorIndex, remove
@@ -26,9 +28,18 @@ from storybot.settings import Settings
 
 _BATCH = 64
 _SELF_QUERIES = 50
+_REBUILDS = 3
 _REBUILT = (
     "The vector index did not match the stories and is being rebuilt; "
     "until then stories without a vector are searched by their words only."
+)
+_TO_REBUILD = (
+    "The vector index did not match the stories and was emptied; `storybot check --repair` "
+    "fills it. Until then stories are searched by their words only."
+)
+_KEEPS_BREAKING = (
+    "The vector index broke again and again, so stories are searched by their words only. "
+    "Check the disk, then restart storybot."
 )
 
 
@@ -52,6 +63,8 @@ class Collection:
         self.embedder = embedder
         self.index: VectorIndex | None = None
         self.trouble = ""
+        self.background = False
+        self._rebuilds = 0
         self._writing = threading.Lock()
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -68,16 +81,19 @@ class Collection:
         folder = settings.data_dir
         ownership = Ownership(folder)
         ownership.take()
-        ledger: Ledger | None = None
         try:
+            _refuse_lost_ledger(folder)
             ledger = Ledger(folder / "ledger.db", zone=settings.zone)
-            collection = cls(folder, ownership, ledger, Embedder(settings.embedding_model))
+        except BaseException:
+            ownership.release()
+            raise
+        collection = cls(folder, ownership, ledger, Embedder(settings.embedding_model))
+        collection.background = background
+        try:
             collection._adopt_model(settings.embedding_model, reembed=reembed)
             collection._open_index()
         except BaseException:
-            if ledger is not None:
-                ledger.close()
-            ownership.release()
+            collection.close()
             raise
         if background:
             collection._worker = threading.Thread(
@@ -93,8 +109,7 @@ class Collection:
             self._worker.join()
         self.embedder.close()
         if self.index is not None:
-            with contextlib.suppress(StoreError):
-                self.index.close()
+            self.index.close()
         self.ledger.close()
         self.ownership.release()
 
@@ -104,8 +119,8 @@ class Collection:
 
     def health(self) -> Health:
         """Whether both legs of the search serve."""
-        if self.trouble:
-            return Health("degraded", self.trouble)
+        if self.trouble or not self._whole():
+            return Health("degraded", self.trouble or _REBUILT)
         pending = self.ledger.counts(now=datetime.now(UTC)).pending
         if pending:
             return Health("indexing", f"{pending} passages wait for a vector; it is being made.")
@@ -117,6 +132,8 @@ class Collection:
             if progress is not None:
                 progress(written)
         self.sweep()
+        if self._whole() and not self.ledger.pending(1):
+            self.trouble = ""
 
     def sweep(self) -> None:
         """Drop vectors that no passage uses any more."""
@@ -126,30 +143,33 @@ class Collection:
                 self.index.delete(orphans)
                 self.ledger.forget_vectors(orphans)
 
-    def check(self, *, repair: bool = False, sample: int | None = None) -> list[str]:
+    def check(self, *, sample: int | None = None) -> list[str]:
         """What is wrong between ledger and vectors, in words; empty when nothing is.
 
         ``sample`` limits how many passages must find themselves; None means all.
-        With ``repair`` the faults named are mended before this returns.
         """
         faults = [f"ledger: {complaint}" for complaint in self.ledger.integrity()]
-        if repair and any("keyword index" in fault for fault in faults):
-            self.ledger.rebuild_keywords()
         faults += [f"vectors: {fault}" for fault in self._index_faults(sample)]
-        if repair:
-            if any(fault.startswith("vectors") for fault in faults) or self.index is None:
-                self._rebuild()
-            self.embed_pending()
-            self.trouble = ""
-        elif pending := self.ledger.counts(now=datetime.now(UTC)).pending:
+        if pending := self.ledger.counts(now=datetime.now(UTC)).pending:
             faults.append(f"vectors: {pending} passages wait for theirs")
         return faults
+
+    def repair(self) -> None:
+        """Make the keyword and the vector index anew where they do not fit the ledger.
+
+        What is damaged in the ledger itself stays; ``check`` still names it.
+        """
+        if any("keyword index" in fault for fault in self.ledger.integrity()):
+            self.ledger.rebuild_keywords()
+        if self._index_faults(None):
+            self._rebuild()
+        self.embed_pending()
 
     # Opening
 
     def _adopt_model(self, name: str, *, reembed: bool) -> None:
         made_with = self.ledger.meta("embedding_model")
-        if made_with is None:
+        if made_with is None or (made_with != name and self.ledger.is_empty()):
             self.ledger.set_meta("embedding_model", name)
         elif made_with != name and not reembed:
             raise StoreModelError(
@@ -175,15 +195,13 @@ class Collection:
                 posts=posts,
             )
             passages = [
-                NewPassage(p.start, p.end, p.prefix, vector_key(name, p.prefix, body[p.start : p.end]))
+                NewPassage(p.start, p.end, p.prefix, vector_key(name, p.prefix, text))
                 for p in pieces
+                for text in (body[p.start : p.end],)
             ]
             self.ledger.replace_passages(story_id, number, headline, body, passages)
-        old = self.ledger.meta("index")
-        self.ledger.set_meta("index", _new_name())
+        self.ledger.start_index(_new_name())
         self.ledger.set_meta("recut", "0")
-        if old:
-            remove(self.folder / old)
 
     def _open_index(self) -> None:
         """Open the vectors and see that they answer; rebuild them when they do not."""
@@ -191,18 +209,27 @@ class Collection:
         if name is None:
             name = _new_name()
             self.ledger.set_meta("index", name)
+        for stale in self.folder.glob("vectors-*"):
+            if stale.name != name:
+                remove(stale)
         try:
             self.index = VectorIndex(self.folder / name)
             faults = self._index_faults(_SELF_QUERIES)
+            if not faults:
+                self._drop_strays(self.index)
         except StoreDamagedError:
             faults = ["it cannot be opened"]
         if faults:
-            self.trouble = _REBUILT
             try:
                 self._rebuild()
             except StoreError as error:
-                self.index = None
                 self.trouble = f"The vector index is unusable: {error} {error.hint}"
+
+    def _drop_strays(self, index: VectorIndex) -> None:
+        """Drop vectors the ledger does not know of, left by a process that was killed."""
+        known = self.ledger.vector_keys()
+        if index.count() > len(known):
+            index.delete(sorted(index.keys() - set(known)))
 
     def _index_faults(self, sample: int | None) -> list[str]:
         if self.index is None:
@@ -213,9 +240,9 @@ class Collection:
                 return [f"{self.index.count()} of {len(keys)} are there"]
             chosen = keys
             if sample is not None and sample < len(keys):
-                chosen = Random(len(keys)).sample(keys, sample)
+                chosen = Random(len(keys)).sample(keys, sample)  # noqa: S311
             lost = self.index.unreachable(chosen)
-        except (StoreDamagedError, StoreGoneError):
+        except StoreDamagedError:
             return ["the index does not answer"]
         return [f"{len(lost)} of {len(chosen)} do not find themselves"] if lost else []
 
@@ -223,18 +250,23 @@ class Collection:
         """Begin an empty index in a new folder; its vectors are then made from the ledger."""
         with self._writing:
             old = self.ledger.meta("index")
-            if self.index is not None:
-                with contextlib.suppress(StoreError):
-                    self.index.close()
-                self.index = None
             name = _new_name()
-            index = VectorIndex(self.folder / name)
-            self.ledger.forget_vectors()
-            self.ledger.set_meta("index", name)
-            self.index = index
+            try:
+                index = VectorIndex(self.folder / name)
+                self.ledger.start_index(name)
+            except BaseException:
+                remove(self.folder / name)
+                raise
+            closing, self.index = self.index, index
+            self.trouble = _REBUILT if self.background else _TO_REBUILD
+            if closing is not None:
+                closing.close()
             if old:
                 remove(self.folder / old)
         self.wake()
+
+    def _whole(self) -> bool:
+        return self.index is not None and not self.index.broken and self.index.folder.is_dir()
 
     # Vectors
 
@@ -254,14 +286,32 @@ class Collection:
     def _work(self) -> None:
         while not self._stopping.is_set():
             try:
-                self.embed_pending()
-                if self.trouble == _REBUILT:
-                    self.trouble = ""
+                if self._whole() or self._renew():
+                    self.embed_pending()
             except (StoreError, ModelError) as error:
                 if not self._stopping.is_set():
                     self.trouble = f"{error} {error.hint}"
             self._wake.wait(timeout=5.0)
             self._wake.clear()
+
+    def _renew(self) -> bool:
+        """Rebuild an index that broke while in use; False when it has broken too often."""
+        if self._rebuilds == _REBUILDS:
+            self.trouble = _KEEPS_BREAKING
+            return False
+        self._rebuild()
+        self._rebuilds += 1
+        return True
+
+
+def _refuse_lost_ledger(folder: Path) -> None:
+    """Raise StoreDamagedError when there are vectors but the stories are gone."""
+    path = folder / "ledger.db"
+    if any(folder.glob("vectors-*")) and not (path.exists() and path.stat().st_size):
+        raise StoreDamagedError(
+            f"{path} is gone or empty, though {folder} has been in use.",
+            hint="Restore the file from a backup, or remove the folder and ingest again.",
+        )
 
 
 def _new_name() -> str:

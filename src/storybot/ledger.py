@@ -10,13 +10,13 @@ behind the same methods.
 import contextlib
 import hashlib
 import json
-import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from storybot import text
@@ -43,6 +43,7 @@ from storybot.types import (
 
 SCHEMA_VERSION = 1
 _APPLICATION_ID = 0x53544F52
+_IDLE = 8
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -151,37 +152,44 @@ class Ledger:
         """Open or make the file. Raises StoreDamagedError or StoreVersionError."""
         self.path = path
         self._zone = zone or ZoneInfo("UTC")
-        self._local = threading.local()
         self._lock = threading.RLock()
-        self._connections: list[sqlite3.Connection] = []
+        self._closed = False
+        self._idle: list[sqlite3.Connection] = []
         with self._errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = self._connect()
-            self._prepare()
-            self._inode = os.stat(path).st_ino
+            try:
+                self._prepare()
+            except BaseException:
+                self._writer.close()
+                raise
+            self._inode = path.stat().st_ino
 
     def close(self) -> None:
+        """End the ledger; a connection that reads still is closed when it has done."""
         with self._lock:
-            for connection in self._connections:
+            self._closed = True
+            for connection in (self._writer, *self._idle):
                 connection.close()
-            self._connections.clear()
+            self._idle.clear()
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path, check_same_thread=False, isolation_level=None, timeout=30
         )
-        with self._lock:
-            self._connections.append(connection)
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
+        try:
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _prepare(self) -> None:
         version = int(self._writer.execute("PRAGMA user_version").fetchone()[0])
         if version > SCHEMA_VERSION:
-            self.close()
             raise StoreVersionError(
                 f"{self.path} was made by a newer storybot (schema {version}, "
                 f"this one knows {SCHEMA_VERSION}).",
@@ -189,7 +197,6 @@ class Ledger:
             )
         tables = self._writer.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if version == 0 and tables:
-            self.close()
             raise StoreDamagedError(
                 f"{self.path} is a database, but not storybot's.",
                 hint="Point STORYBOT_DATA_DIR at another folder.",
@@ -226,8 +233,10 @@ class Ledger:
         )
 
     def _present(self) -> None:
+        if self._closed:
+            raise StoreError(f"{self.path} was closed.", hint="Start storybot again.")
         try:
-            same = os.stat(self.path).st_ino == self._inode
+            same = self.path.stat().st_ino == self._inode
         except FileNotFoundError:
             same = False
         if not same:
@@ -239,16 +248,24 @@ class Ledger:
     @contextlib.contextmanager
     def _read(self) -> Iterator[sqlite3.Connection]:
         self._present()
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         with self._errors():
-            if connection is None:
-                connection = self._local.connection = self._connect()
-            yield connection
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            connection = connection or self._connect()
+            try:
+                yield connection
+            finally:
+                with self._lock:
+                    keep = not self._closed and len(self._idle) < _IDLE
+                    if keep:
+                        self._idle.append(connection)
+                if not keep:
+                    connection.close()
 
     @contextlib.contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
-        self._present()
         with self._lock, self._errors():
+            self._present()
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -283,6 +300,7 @@ class Ledger:
     def integrity(self) -> list[str]:
         """What SQLite's own checks complain of; empty when sound."""
         with self._lock, self._errors():
+            self._present()
             found = [str(row[0]) for row in self._writer.execute("PRAGMA integrity_check")]
             complaints = [line for line in found if line != "ok"]
             try:
@@ -320,12 +338,15 @@ class Ledger:
     def match(self, draft: Draft) -> Match:
         """Find the story a draft is a version of, by its aliases, strongest first."""
         with self._read() as connection:
-            story_id = self._by_alias(connection, draft.aliases)
-            rows = connection.execute(
-                """SELECT content_hash, modified_from, number FROM revisions
-                WHERE story_id = ? ORDER BY number DESC""",
-                (story_id,),
-            ).fetchall()
+            return self._matched(connection, draft)
+
+    def _matched(self, connection: sqlite3.Connection, draft: Draft) -> Match:
+        story_id = self._by_alias(connection, draft.aliases)
+        rows = connection.execute(
+            """SELECT content_hash, modified_from, number FROM revisions
+            WHERE story_id = ? ORDER BY number DESC""",
+            (story_id,),
+        ).fetchall()
         if story_id is None or not rows:
             return Match(None, "added")
         made = content_hash(draft)
@@ -338,14 +359,17 @@ class Ledger:
             return Match(story_id, "unchanged", "an older version; the newer one is kept")
         return Match(story_id, "updated")
 
-    def write(
-        self, draft: Draft, passages: Sequence[NewPassage], match: Match, *, now: datetime
-    ) -> tuple[str, int]:
-        """Store a draft as a new revision, in one transaction; returns story id and number.
+    def write(self, draft: Draft, passages: Sequence[NewPassage], *, now: datetime) -> Match:
+        """Store a draft as a new revision, in one transaction, and say of which story.
 
-        Once this returns the story is kept and can be found by its words.
+        Matched within the transaction, so that two who write the same story at
+        once make one of it. Once this returns the story is kept and can be found
+        by its words.
         """
         with self._write() as connection:
+            match = self._matched(connection, draft)
+            if match.outcome == "unchanged":
+                return match
             story_id = match.story_id or self._new_id(connection, draft)
             connection.execute(
                 """INSERT INTO stories VALUES (?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET
@@ -370,7 +394,7 @@ class Ledger:
                 connection, story_id, number, draft.headline, draft.body, passages
             )
             self._log(connection, now, match.outcome, story_id, f"revision {number}")
-        return story_id, number
+        return Match(story_id, match.outcome)
 
     def delete(self, story_id: str, *, now: datetime) -> None:
         """Remove a story, its revisions and passages. Raises NotFoundError."""
@@ -482,9 +506,7 @@ class Ledger:
     ) -> None:
         limit = before if before is not None else 2**62
         chosen = "SELECT id FROM passages WHERE story_id = ? AND revision < ?"
-        connection.execute(
-            f"DELETE FROM passages_fts WHERE rowid IN ({chosen})", (story_id, limit)
-        )
+        connection.execute(f"DELETE FROM passages_fts WHERE rowid IN ({chosen})", (story_id, limit))
         connection.execute(
             "DELETE FROM passages WHERE story_id = ? AND revision < ?", (story_id, limit)
         )
@@ -502,24 +524,26 @@ class Ledger:
         if moment.instant is not None:
             return _epoch(moment.instant)
         if moment.date is not None:
-            midnight = datetime(moment.date.year, moment.date.month, moment.date.day)
-            return _epoch(midnight.replace(tzinfo=self._zone))
+            return _epoch(datetime.combine(moment.date, time(), tzinfo=self._zone))
         return None
 
     # Vectors
 
     def pending(self, limit: int) -> list[tuple[str, str, str]]:
-        """Passages without a vector: (vector key, prefix, text), newest stories first."""
+        """Up to ``limit`` passages without a vector, the latest first: (vector key, prefix, text).
+
+        Passages that share a vector come once.
+        """
         with self._read() as connection:
             rows = connection.execute(
                 """SELECT p.vector_key, p.prefix, substr(r.body, p.start + 1, p.end - p.start)
                 FROM passages p JOIN revisions r
                 ON r.story_id = p.story_id AND r.number = p.revision
                 WHERE p.vector_key NOT IN (SELECT key FROM vectors)
-                GROUP BY p.vector_key ORDER BY p.id LIMIT ?""",
+                ORDER BY p.id DESC LIMIT ?""",
                 (limit,),
             ).fetchall()
-        return [(str(row[0]), str(row[1]), str(row[2])) for row in rows]
+        return list({str(row[0]): (str(row[0]), str(row[1]), str(row[2])) for row in rows}.values())
 
     def unembedded(self, rows: Sequence[int]) -> list[int]:
         """Those passage rows whose vector the index does not hold, in the order given."""
@@ -562,6 +586,17 @@ class Ledger:
         with self._read() as connection:
             rows = connection.execute("SELECT key FROM vectors ORDER BY key").fetchall()
         return [str(row[0]) for row in rows]
+
+    def start_index(self, name: str) -> None:
+        """Record that the vectors are now kept under ``name``, and that it holds none yet."""
+        with self._write() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('index', ?)", (name,))
+            connection.execute("DELETE FROM vectors")
+
+    def is_empty(self) -> bool:
+        """Whether there is no passage at all, live or not."""
+        with self._read() as connection:
+            return connection.execute("SELECT 1 FROM passages LIMIT 1").fetchone() is None
 
     # Cutting anew for another model
 
@@ -772,9 +807,7 @@ def _terms(passage: str) -> str:
 
 
 def _no_story(story_id: str) -> NotFoundError:
-    return NotFoundError(
-        f"There is no story {story_id}.", hint="`storybot stories` lists them."
-    )
+    return NotFoundError(f"There is no story {story_id}.", hint="`storybot stories` lists them.")
 
 
 def _epoch(moment: datetime | None) -> int | None:
@@ -795,8 +828,9 @@ def _moment_json(moment: Moment) -> list[str | int | None]:
     ]
 
 
-def _moment(stored: str | list[object]) -> Moment:
-    raw, instant, day, offset, flag = json.loads(stored) if isinstance(stored, str) else stored
+def _moment(stored: str | list[Any]) -> Moment:
+    parts: list[Any] = json.loads(stored) if isinstance(stored, str) else stored
+    raw, instant, day, offset, flag = parts
     return Moment(
         raw=raw,
         instant=datetime.fromisoformat(instant) if instant else None,

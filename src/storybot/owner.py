@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -10,10 +11,16 @@ from filelock import FileLock, Timeout
 
 from storybot.errors import DiskFullError, StoreBusyError
 
+_ATTEMPT = 0.3
+_TRIES = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The holder of a data directory. ``address`` is None while it serves no requests."""
+    """The holder of a data directory. ``address`` is None while it serves no requests.
+
+    ``pid`` is 0 when the holder has not written its name.
+    """
 
     pid: int
     address: str | None
@@ -25,17 +32,19 @@ class Ownership:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._lock = FileLock(folder / "owner.lock", timeout=0, mode=0o600)
+        self._lock = FileLock(folder / "owner.lock", timeout=_ATTEMPT, mode=0o600)
+        self._inode = 0
         self.token = secrets.token_urlsafe(32)
 
     def take(self) -> None:
         """Become the owner, or raise StoreBusyError naming the process that is."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire()
+            self._lock.acquire(poll_interval=0.02)
+            self._inode = (self._folder / "owner.lock").stat().st_ino
         except Timeout as error:
             owner = current_owner(self._folder)
-            who = f"process {owner.pid}" if owner else "another process"
+            who = f"process {owner.pid}" if owner and owner.pid else "another process"
             raise StoreBusyError(
                 f"{self._folder} is in use by {who}.",
                 hint="Wait for it to end, or use another STORYBOT_DATA_DIR.",
@@ -45,10 +54,19 @@ class Ownership:
                 f"{self._folder} cannot be written: {error.strerror}.",
                 hint="Allow writing there, or set STORYBOT_DATA_DIR to another folder.",
             ) from error
-        self.announce(None)
+        try:
+            self.announce(None)
+        except BaseException:
+            self._lock.release()
+            raise
 
     def announce(self, address: str | None) -> None:
-        """Record this process, and where it takes requests once it does."""
+        """Record this process, and where it takes requests once it does.
+
+        Nothing is recorded in a directory that was removed or replaced meanwhile.
+        """
+        if not self._holds():
+            return
         path = self._folder / "owner.json"
         fresh = path.with_suffix(".new")
         text = json.dumps(asdict(Owner(os.getpid(), address, self.token)))
@@ -65,17 +83,25 @@ class Ownership:
 
     def release(self) -> None:
         if self._lock.is_locked:
-            (self._folder / "owner.json").unlink(missing_ok=True)
+            if self._holds():
+                (self._folder / "owner.json").unlink(missing_ok=True)
             self._lock.release()
+
+    def _holds(self) -> bool:
+        try:
+            return (self._folder / "owner.lock").stat().st_ino == self._inode
+        except OSError:
+            return False
 
 
 def current_owner(folder: Path) -> Owner | None:
     """Who holds the folder now, or None when nobody does."""
     if not (folder / "owner.lock").exists():
         return None
-    probe = FileLock(folder / "owner.lock", timeout=0, mode=0o600)
+    # Long enough to wait out another probe, which holds the lock for an instant.
+    probe = FileLock(folder / "owner.lock", timeout=_ATTEMPT, mode=0o600)
     try:
-        probe.acquire()
+        probe.acquire(poll_interval=0.02)
     except Timeout:
         pass
     except OSError:
@@ -83,8 +109,10 @@ def current_owner(folder: Path) -> Owner | None:
     else:
         probe.release()
         return None
-    try:
-        held = json.loads((folder / "owner.json").read_text(encoding="utf-8"))
-        return Owner(int(held["pid"]), held["address"], str(held["token"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return Owner(0, None, "")
+    for _ in range(_TRIES):
+        try:
+            held = json.loads((folder / "owner.json").read_text(encoding="utf-8"))
+            return Owner(int(held["pid"]), held["address"], str(held["token"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            time.sleep(0.02)
+    return Owner(0, None, "")

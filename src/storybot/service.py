@@ -33,8 +33,8 @@ Names = Annotated[list[str], Field(max_length=50)]
 class Query(Shape):
     """Which stories: outlets and sections by name, ``since`` inclusive, ``until`` exclusive."""
 
-    outlet: Names = []
-    section: Names = []
+    outlet: Names = Field(default_factory=list)
+    section: Names = Field(default_factory=list)
     since: AwareDatetime | None = None
     until: AwareDatetime | None = None
     now: AwareDatetime | None = None
@@ -47,7 +47,7 @@ class AskQuery(Query):
     """A question, and the answers of its conversation so far, oldest first."""
 
     question: str
-    history: Annotated[list[AnswerShape], Field(max_length=50)] = []
+    history: list[AnswerShape] = Field(default_factory=list, max_length=50)
 
 
 class SearchQuery(Query):
@@ -82,9 +82,7 @@ class Service:
             Turn(answer.question, answer_from(answer)) for answer in query.history
         ]
         return answer_shape(
-            self.bot.ask(
-                query.question, history=history, filters=query.filters(), now=query.now
-            )
+            self.bot.ask(query.question, history=history, filters=query.filters(), now=query.now)
         )
 
     def search(self, query: SearchQuery) -> SearchShape:
@@ -106,14 +104,20 @@ class Service:
         self.bot.delete(story_id)
 
     def check(self, *, repair: bool) -> CheckShape:
-        faults = self.bot.collection.check(repair=repair)
+        faults = self.bot.collection.check()
+        repaired = False
+        if repair:
+            self.bot.collection.repair()
+            remaining = self.bot.collection.check()
+            repaired = bool(faults) and not remaining
+            faults = remaining or faults
         counts = self.bot.collection.ledger.counts(now=datetime.now(UTC))
         return CheckShape(
             stories=counts.stories,
             passages=counts.passages,
             pending=counts.pending,
             faults=faults,
-            repaired=repair and bool(faults),
+            repaired=repaired,
         )
 
     def ingest(

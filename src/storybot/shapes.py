@@ -3,9 +3,16 @@
 Offsets are Unicode code points of the revision's body. Instants are ISO 8601 in
 UTC; a date known without a time is ``YYYY-MM-DD``. A change that removes or
 renames a field makes a new schema number.
+
+``python -m storybot.shapes docs/schemas`` writes their JSON Schemas there.
+
+Over 250 lines because each shape stands beside the function that fills it.
 """
 
+import json
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -200,6 +207,27 @@ class CheckShape(Shape):
     repaired: bool
 
 
+def schemas() -> dict[str, str]:
+    """The JSON Schema of each public shape, as the text of a file named after it."""
+    public: dict[str, type[Shape]] = {
+        "answer": AnswerShape,
+        "check": CheckShape,
+        "ingest": IngestShape,
+        "search": SearchShape,
+        "stories": StoriesShape,
+        "story": RevisionShape,
+    }
+    return {
+        name: json.dumps(
+            shape.model_json_schema(by_alias=True, mode="serialization"),
+            indent=2,
+            ensure_ascii=False,
+        )
+        + "\n"
+        for name, shape in public.items()
+    }
+
+
 def instant_text(moment: datetime | None) -> str | None:
     """An instant as ISO 8601 in UTC, ending in Z."""
     if moment is None:
@@ -340,9 +368,7 @@ def _citation(citation: Citation) -> CitationShape:
 
 
 def _verdict(verdict: Verdict) -> VerdictShape:
-    return VerdictShape(
-        check=verdict.check, supported=verdict.supported, reason=verdict.reason
-    )
+    return VerdictShape(check=verdict.check, supported=verdict.supported, reason=verdict.reason)
 
 
 def _hit(rank: int, hit: Hit) -> HitShape:
@@ -373,3 +399,8 @@ def _failure(failure: Failure) -> FailureShape:
     return FailureShape(
         source=failure.source, line=failure.line, reason=failure.reason, hint=failure.hint
     )
+
+
+if __name__ == "__main__":
+    for _name, _text in schemas().items():
+        (Path(sys.argv[1]) / f"{_name}.json").write_text(_text, encoding="utf-8")

@@ -99,7 +99,15 @@ def bare(text: str) -> str:
 def words(text: str) -> list[str]:
     """The words of a text in order, folded, possessive endings left out."""
     found = (match.group() for match in _WORD.finditer(fold(text)))
-    return [word[:-2] if word.endswith("'s") else word for word in found]
+    return [word.removesuffix("'s") for word in found]
+
+
+def word_spans(text: str) -> list[tuple[str, int, int]]:
+    """The folded words of a text with their offsets in it, possessive endings left out."""
+    return [
+        (fold(match.group()).removesuffix("'s"), match.start(), match.end())
+        for match in _WORD.finditer(text)
+    ]
 
 
 @lru_cache(maxsize=200_000)

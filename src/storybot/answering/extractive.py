@@ -1,57 +1,30 @@
 """Answering without a language model: the few story sentences that answer, verbatim.
 
-Every sentence of the passages found is weighed by several signals of evidence;
-the best one leads, with what it needs to be understood and what adds to it.
+Every sentence of the passages found is weighed by several signals of evidence,
+with weights fitted by ``eval/bench/fit_reader.py``; the best one leads, with what
+it needs to be understood and what adds to it.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from storybot import text
-from storybot.answering.question import Asked, offers
+from storybot.answering.question import Asked
+from storybot.answering.signals import Encode, Matcher, Sights, signals
+from storybot.answering.weights import ANSWERS, SENTENCE
 from storybot.chunking import sentence_spans
-from storybot.embedding import Vectors
 from storybot.types import Citation, Hit
 
-READ_PASSAGES = 12
-EMBED_SENTENCES = 40
+READ_PASSAGES = 16
+ENCODE_SENTENCES = 64
 WORD_BUDGET = 60
 MORE_WORDS = 160
+_SENTENCES = 3
+_MORE_SENTENCES = 8
+_NEAR = 3.0
 
 Bodies = Callable[[str, int], str]
-Embed = Callable[[Sequence[str]], Vectors]
-
-SIGNALS = (
-    "cosine",
-    "window_cosine",
-    "cover",
-    "window_cover",
-    "story_cover",
-    "bigrams",
-    "names",
-    "offers",
-    "passage",
-    "follows",
-    "replies",
-    "brevity",
-)
-WEIGHTS: Mapping[str, float] = {
-    "cosine": 2.0,
-    "window_cosine": 1.0,
-    "cover": 1.6,
-    "window_cover": 1.4,
-    "story_cover": 0.8,
-    "bigrams": 0.4,
-    "names": 0.5,
-    "offers": 0.9,
-    "passage": 0.6,
-    "follows": 1.5,
-    "replies": 1.0,
-    "brevity": 0.2,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +36,14 @@ class Candidate:
     start: int
     end: int
     text: str
-    signals: Mapping[str, float]
-    score: float
+    before: str = ""
+    after: str = ""
+    signals: Mapping[str, float] | None = None
+    score: float = 0.0
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.hit.story.id, self.index
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,214 +63,157 @@ def read(
     hits: Sequence[Hit],
     *,
     bodies: Bodies,
-    embed: Embed,
+    encode: Encode,
     previous: Sequence[Citation] = (),
 ) -> Reading:
     """Weigh the sentences of the first passages and choose those that answer."""
-    candidates = _candidates(asked, hits[:READ_PASSAGES], bodies=bodies, previous=previous)
+    candidates = find_candidates(asked, hits[:READ_PASSAGES], bodies)
     if not candidates:
         return Reading((), 0.0, ())
-    ranked = _scored(asked, candidates, embed)
+    ranked = weigh(asked, candidates, encode=encode, previous=previous)
     chosen = _choose(asked, ranked, bodies)
-    return Reading(tuple(chosen), _confidence(asked, ranked), tuple(ranked))
+    return Reading(tuple(chosen), confidence(asked, ranked), tuple(ranked))
 
 
-def _candidates(
-    asked: Asked, hits: Sequence[Hit], *, bodies: Bodies, previous: Sequence[Citation]
-) -> list[Candidate]:
-    found: dict[tuple[str, int], Candidate] = {}
-    top = hits[0].score if hits else 1.0
-    for hit in hits:
+def find_candidates(asked: Asked, hits: Sequence[Hit], bodies: Bodies) -> list[Candidate]:
+    """The sentences of the hits, likeliest by words alone first, at most 64."""
+    found: dict[tuple[str, int], tuple[float, Candidate]] = {}
+    for rank, hit in enumerate(hits):
         body = bodies(hit.story.id, hit.passage.revision)
         spans = sentence_spans(body, hit.story.language)
-        story_stems = set(text.stems(f"{hit.story.headline} {hit.passage.text}"))
-        story_cover = _cover(asked, story_stems)
-        headline = set(text.stems(hit.story.headline))
+        sentences = [body[start:end] for start, end in spans]
         for index, (start, end) in enumerate(spans):
             if end <= hit.passage.start or start >= hit.passage.end:
                 continue
-            if (hit.story.id, index) in found:
-                continue
-            sentence = body[start:end]
-            own = text.stems(sentence)
-            around = [body[a:b] for a, b in spans[max(0, index - 1) : index + 2]]
-            window = set(text.stems(" ".join(around))) | headline
-            signals = {
-                "cover": _cover(asked, set(own)),
-                "window_cover": _cover(asked, window),
-                "story_cover": story_cover,
-                "bigrams": _bigrams(asked, own),
-                "names": _names(asked, sentence, hit.story.headline),
-                "offers": offers(asked, sentence),
-                "passage": hit.score / top if top else 0.0,
-                "follows": _follows(hit, start, spans, index, previous),
-                "replies": _replies(asked, body, spans, index),
-                "brevity": 1.0 / (1.0 + math.exp((text.word_count(sentence) - 45) / 10)),
-            }
-            found[hit.story.id, index] = Candidate(hit, index, start, end, sentence, signals, 0.0)
-    return list(found.values())
-
-
-def _scored(asked: Asked, candidates: Sequence[Candidate], embed: Embed) -> list[Candidate]:
-    """Score all; only the likeliest by words are embedded, the rest get their cosine as 0."""
-    likely = sorted(candidates, key=lambda each: -_weigh(each.signals))[:EMBED_SENTENCES]
-    query, *rows = embed(
-        [asked.text, *(each.text for each in likely), *(_context(each) for each in likely)]
-    )
-    cosines = np.stack(rows) @ query
-    scored = []
-    for at, each in enumerate(likely):
-        signals = {
-            **each.signals,
-            "cosine": float(cosines[at]),
-            "window_cosine": float(cosines[at + len(likely)]),
-        }
-        scored.append(
-            Candidate(
-                each.hit, each.index, each.start, each.end, each.text, signals, _weigh(signals)
+            candidate = Candidate(
+                hit,
+                index,
+                start,
+                end,
+                sentences[index],
+                sentences[index - 1] if index else "",
+                sentences[index + 1] if index + 1 < len(spans) else "",
             )
-        )
-    return sorted(scored, key=lambda each: (-each.score, each.hit.story.id, each.start))
+            around = f"{candidate.before} {candidate.text} {candidate.after}"
+            likely = asked.cover(candidate.text) + asked.cover(around) + 1.0 / (1 + rank / 4)
+            found.setdefault(candidate.key, (likely, candidate))
+    best = sorted(found.values(), key=lambda each: -each[0])[:ENCODE_SENTENCES]
+    return [candidate for _, candidate in best]
 
 
-def _context(candidate: Candidate) -> str:
-    return f"{candidate.hit.story.headline}\n{candidate.text}"
-
-
-def _weigh(signals: Mapping[str, float]) -> float:
-    return sum(WEIGHTS[name] * value for name, value in signals.items())
-
-
-def _cover(asked: Asked, found: set[str]) -> float:
-    return sum(weight for stem, weight in asked.weights.items() if stem in found)
-
-
-def _bigrams(asked: Asked, stems: Sequence[str]) -> float:
-    if not asked.bigrams:
-        return 0.0
-    pairs = set(zip(stems, stems[1:], strict=False))
-    return len(asked.bigrams & pairs) / len(asked.bigrams)
-
-
-def _names(asked: Asked, sentence: str, headline: str) -> float:
-    """Share of the question's names that the sentence or its headline mentions by any part."""
-    if not asked.names:
-        return 0.5
-    present = set(text.words(f"{sentence} {headline}"))
-    met = sum(bool(set(text.words(name)) & present) for name in asked.names)
-    return met / len(asked.names)
-
-
-def _follows(
-    hit: Hit,
-    start: int,
-    spans: Sequence[tuple[int, int]],
-    index: int,
+def weigh(
+    asked: Asked,
+    candidates: Sequence[Candidate],
+    *,
+    encode: Encode,
     previous: Sequence[Citation],
-) -> float:
-    """1 just after what the last answer cited, falling to 0 six sentences on."""
+) -> list[Candidate]:
+    """Candidates with their signals and scores, best first."""
+    headlines = {each.hit.story.headline for each in candidates}
+    texts = [asked.full, asked.text, *headlines, *(each.text for each in candidates)]
+    texts = [each for each in dict.fromkeys(texts) if each.strip()]
+    matcher = Matcher(asked, dict(zip(texts, encode(texts), strict=True)))
+    ranks = {hit: at for at, hit in enumerate(dict.fromkeys(c.hit.passage.id for c in candidates))}
+    top = max(each.hit.score for each in candidates) or 1.0
+    weighed = []
+    for each in candidates:
+        sights = Sights(
+            sentence=each.text,
+            before=each.before,
+            after=each.after,
+            headline=each.hit.story.headline,
+            passage=each.hit.passage.text,
+            genre=each.hit.story.genre,
+            index=each.index,
+            rank=ranks[each.hit.passage.id],
+            share=each.hit.score / top,
+            follows=_follows(each, previous),
+            same_story=any(c.story_id == each.hit.story.id for c in previous),
+        )
+        found = signals(asked, sights, matcher)
+        score = sum(SENTENCE.get(name, 0.0) * value for name, value in found.items())
+        weighed.append(replace(each, signals=found, score=score))
+    return sorted(weighed, key=lambda each: (-each.score, each.key))
+
+
+def _follows(candidate: Candidate, previous: Sequence[Citation]) -> float:
+    """1 just after what the last answer cited, falling to 0 at 1,500 characters on."""
     best = 0.0
     for citation in previous:
-        if citation.story_id != hit.story.id:
+        if citation.story_id != candidate.hit.story.id:
             continue
-        at = max((i for i, span in enumerate(spans) if span[0] <= citation.start), default=0)
-        distance = index - at
+        distance = candidate.start - citation.start
         if distance == 0:
             best = max(best, 0.2)
-        elif 0 < distance <= 6:
-            best = max(best, 1.0 - (distance - 1) / 6)
-        else:
-            best = max(best, 0.3)
+        elif 0 < distance < 1500:
+            best = max(best, 1.0 - distance / 1500)
     return best
-
-
-def _replies(asked: Asked, body: str, spans: Sequence[tuple[int, int]], index: int) -> float:
-    """How far the sentence before is itself the question asked."""
-    if index == 0:
-        return 0.0
-    start, end = spans[index - 1]
-    before = body[start:end]
-    return _cover(asked, set(text.stems(before))) if before.rstrip("\"”'’").endswith("?") else 0.0
 
 
 def _choose(asked: Asked, ranked: Sequence[Candidate], bodies: Bodies) -> list[Candidate]:
     budget = MORE_WORDS if asked.wants_more else WORD_BUDGET
-    best = ranked[0]
+    most = _MORE_SENTENCES if asked.wants_more else _SENTENCES
     chosen: dict[tuple[str, int], Candidate] = {}
-    used = 0
-    covered: set[str] = set()
+    used = taken = 0
     for candidate in ranked:
-        if chosen and candidate.score < best.score - 0.9:
+        if chosen and candidate.score < ranked[0].score - _NEAR:
             break
-        group = [candidate]
-        if (before := _antecedent(candidate, bodies)) is not None:
-            group.insert(0, before)
-        new = [each for each in group if (each.hit.story.id, each.index) not in chosen]
-        cost = sum(text.word_count(each.text) for each in new)
-        if chosen and used + cost > budget:
-            new, cost = [candidate], text.word_count(candidate.text)
-            if (candidate.hit.story.id, candidate.index) in chosen or used + cost > budget:
-                continue
-        if chosen and not _adds(candidate, chosen.values()):
+        if candidate.key in chosen or (chosen and not _adds(candidate, chosen.values())):
             continue
-        for each in new:
-            chosen[each.hit.story.id, each.index] = each
+        group = [each for each in _with_antecedent(candidate, bodies) if each.key not in chosen]
+        cost = sum(text.word_count(each.text) for each in group)
+        if chosen and used + cost > budget:
+            continue
+        chosen.update((each.key, each) for each in group)
         used += cost
-        covered |= set(text.stems(candidate.text))
-        if len(chosen) >= (8 if asked.wants_more else 3):
+        taken += 1
+        if taken >= most:
             break
-    order = {id_: at for at, id_ in enumerate(dict.fromkeys(key[0] for key in chosen))}
-    return sorted(chosen.values(), key=lambda each: (order[each.hit.story.id], each.start))
+    stories = list(dict.fromkeys(story_id for story_id, _ in chosen))
+    return sorted(chosen.values(), key=lambda each: (stories.index(each.key[0]), each.start))
 
 
-def _adds(candidate: Candidate, chosen: "Sequence[Candidate] | object") -> bool:
+def _adds(candidate: Candidate, chosen: Collection[Candidate]) -> bool:
     """Whether a sentence is more than a repetition of those chosen."""
     own = set(text.content_stems(candidate.text))
-    for other in chosen:  # type: ignore[attr-defined]
-        theirs = set(text.content_stems(other.text))
-        if own and len(own & theirs) / len(own) > 0.7:
-            return False
-    return True
+    shared = (len(own & set(text.content_stems(other.text))) for other in chosen)
+    return not own or max(shared) / len(own) <= 0.7
 
 
-def _antecedent(candidate: Candidate, bodies: Bodies) -> Candidate | None:
-    """The sentence before one that begins with a pronoun, which says whom it means."""
+def _with_antecedent(candidate: Candidate, bodies: Bodies) -> list[Candidate]:
+    """The candidate, after the sentence that says whom its first pronoun means."""
     begins = text.PRONOUN_START.search(candidate.text)
-    speaker = text.PRONOUN_SPEAKER.search(candidate.text) and not text.names(
-        text.QUOTE.sub(" ", candidate.text)
-    )
-    if not (begins or speaker) or candidate.index == 0:
-        return None
+    outside_quotes = text.QUOTE.sub(" ", candidate.text)
+    speaks = text.PRONOUN_SPEAKER.search(candidate.text) and not text.names(outside_quotes)
+    if not (begins or speaks) or candidate.index == 0:
+        return [candidate]
     body = bodies(candidate.hit.story.id, candidate.hit.passage.revision)
     start, end = sentence_spans(body, candidate.hit.story.language)[candidate.index - 1]
-    return Candidate(
-        candidate.hit, candidate.index - 1, start, end, body[start:end], {}, candidate.score
-    )
+    before = replace(candidate, index=candidate.index - 1, start=start, end=end)
+    return [replace(before, text=body[start:end]), candidate]
 
 
-def _confidence(asked: Asked, ranked: Sequence[Candidate]) -> float:
-    best = ranked[0].signals
-    missing = max(
-        (
-            weight
-            for stem, weight in asked.weights.items()
-            if stem not in _all_stems(ranked[0])
-        ),
-        default=0.0,
-    )
-    logit = (
-        -4.2
-        + 3.0 * best["cosine"]
-        + 2.0 * best["window_cosine"]
-        + 2.0 * best["cover"]
-        + 3.0 * best["window_cover"]
-        + 1.0 * best["story_cover"]
-        + 1.5 * best["offers"]
-        + 0.8 * best["names"]
-        - 4.0 * missing
-    )
-    return 1.0 / (1.0 + math.exp(-logit))
+def confidence(asked: Asked, ranked: Sequence[Candidate]) -> float:
+    """The probability, by a fitted logistic, that the best candidates answer."""
+    doubts = answer_signals(asked, ranked)
+    logit = ANSWERS["bias"] + sum(ANSWERS[name] * value for name, value in doubts.items())
+    return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, logit))))
 
 
-def _all_stems(candidate: Candidate) -> set[str]:
-    return set(text.stems(f"{candidate.hit.story.headline} {candidate.hit.passage.text}"))
+def answer_signals(asked: Asked, ranked: Sequence[Candidate]) -> dict[str, float]:
+    """What tells answered questions from unanswered ones, of the best candidates."""
+    top = [each.signals or {} for each in ranked[:3]]
+    best = ranked[0]
+    near = set(text.stems(f"{best.hit.story.headline} {best.hit.passage.text}"))
+    missing = [weight for stem, weight in asked.weights.items() if stem not in near]
+    named = set(text.words(f"{best.hit.story.headline} {best.hit.passage.text}"))
+    strangers = [name for name in asked.names if not set(text.words(name)) & named]
+    return {
+        "cosine": top[0]["cosine"],
+        "window": top[0]["window"],
+        "worst": top[0]["worst"],
+        "offers": max(each["offers"] for each in top),
+        "missing": sum(missing),
+        "missing_most": max(missing, default=0.0),
+        "strangers": float(len(strangers)),
+    }

@@ -64,19 +64,32 @@ _MORE = re.compile(
 class Asked:
     """A question ready to be read for.
 
-    ``weights`` gives each stem's inverse document frequency, in natural
-    logarithms, summing to 1; stems of the subject of a follow-up count half.
+    ``full`` is the standalone question, ``text`` what was typed. ``weights`` gives
+    each stem's inverse document frequency, in natural logarithms, summing to 1;
+    stems lent by the subject of a follow-up count half.
     """
 
     text: str
+    full: str
     kinds: tuple[Kind, ...]
     weights: Mapping[str, float]
     names: tuple[str, ...]
-    bigrams: frozenset[tuple[str, str]]
     wants_more: bool
 
+    def cover(self, passage: str) -> float:
+        """The share of the question's weight whose words stand in a text: 0 to 1."""
+        found = set(text.stems(passage))
+        return sum(weight for stem, weight in self.weights.items() if stem in found)
 
-def analyse(question: str, frequencies: Frequencies, *, subject: str = "") -> Asked:
+    def weighed_words(self) -> list[tuple[int, int, float]]:
+        """Offsets into ``full`` of its words, each with its weight."""
+        return [
+            (start, end, 0.0 if word in text.STOP_WORDS else self.weights.get(text.stem(word), 0.0))
+            for word, start, end in text.word_spans(self.full)
+        ]
+
+
+def analyse(question: str, frequencies: Frequencies, *, full: str = "", subject: str = "") -> Asked:
     """Weigh a question's words by how rare they are in the collection."""
     own = text.content_stems(question)
     lent = [stem for stem in text.content_stems(subject) if stem not in own]
@@ -85,17 +98,12 @@ def analyse(question: str, frequencies: Frequencies, *, subject: str = "") -> As
     for stem in lent:
         raw[stem] *= 0.5
     whole = sum(raw.values()) or 1.0
-    order = [stem for stem in text.stems(question)]
-    kept = set(own)
-    bigrams = frozenset(
-        (a, b) for a, b in zip(order, order[1:], strict=False) if a in kept and b in kept
-    )
     return Asked(
         text=question,
+        full=full or question,
         kinds=kinds_of(question),
         weights={stem: weight / whole for stem, weight in raw.items()},
         names=tuple(text.names(question)),
-        bigrams=bigrams,
         wants_more=bool(_MORE.search(question)),
     )
 

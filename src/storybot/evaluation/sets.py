@@ -1,9 +1,11 @@
 """Eval sets: cases in JSON Lines, and whether an answer meets a case."""
 
+import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from storybot import text
 from storybot.errors import InputError
@@ -101,3 +103,10 @@ def judge(case: Case, answer: Answer) -> Judgement:
     quotes = " ".join(c.quote for sentence in answer.sentences for c in sentence.citations)
     right = not declined and meets(case, answer.text)
     return Judgement(right, right and meets(case, quotes), declined)
+
+
+def half_of(case: Case) -> Literal["tuning", "reporting"]:
+    """Which half of a set a case is in, whole story threads together, by a hash of the thread."""
+    thread = next((tag for tag in case.tags if tag.startswith("thread:")), case.id)
+    odd = int(hashlib.sha256(thread.encode()).hexdigest(), 16) % 2
+    return "reporting" if odd else "tuning"

@@ -78,8 +78,8 @@ def _peek(stream: Iterator[bytes], size: int = _HEAD_BYTES) -> tuple[bytes, Iter
 
 
 def _failing(error: InputError) -> Iterator[bytes]:
+    yield from ()
     raise error
-    yield b""
 
 
 def _kind_of(head: bytes, stream: Iterator[bytes], name: str) -> tuple[_Kind, Iterator[bytes]]:

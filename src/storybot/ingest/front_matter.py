@@ -92,7 +92,7 @@ def _check_size(block: list[str]) -> None:
 def _refuse_unsafe(block: str) -> None:
     depth = 0
     for event in yaml.parse(block, Loader=yaml.BaseLoader):
-        line = event.start_mark.line + 2
+        line = event.start_mark.line + 2 if event.start_mark else 2
         if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             depth += 1
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):

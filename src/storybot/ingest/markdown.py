@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 
 from storybot.errors import InputError
 from storybot.ingest.decoding import decode_text
@@ -12,6 +13,8 @@ from storybot.ingest.posts import timed_posts
 from storybot.ingest.records import build, record_of, tidy
 from storybot.types import Draft
 
+_MAX_INLINE_CHARS, _MAX_MARKERS = 100_000, 2_000
+
 
 def read_markdown(data: bytes, *, source: str) -> Draft:
     """Read one Markdown story. Raises InputError."""
@@ -20,11 +23,7 @@ def read_markdown(data: bytes, *, source: str) -> Draft:
         raise InputError("empty file", hint="Put a headline and a text in it.")
     front = read_front_matter(decoded.text)
     record = record_of(front.values)
-    blocks = blocks_of(
-        MarkdownIt("commonmark", {"html": True, "maxNesting": 100})
-        .enable("table")
-        .render(front.rest)
-    )
+    blocks = blocks_of(_renderer().render(front.rest))
     headline, blocks = _headline(record.headline, blocks)
     body, headings = _join(blocks)
     warnings = (*decoded.warnings, *front.warnings, *record.warnings)
@@ -36,6 +35,22 @@ def read_markdown(data: bytes, *, source: str) -> Draft:
     if draft.genre != "live":
         return draft
     return replace(draft, posts=timed_posts(draft.body, headings, draft.published))
+
+
+def _renderer() -> MarkdownIt:
+    renderer = MarkdownIt("commonmark", {"html": True, "maxNesting": 100}).enable("table")
+    renderer.core.ruler.before("inline", "leave_hard_text", _leave_hard_text)
+    return renderer
+
+
+def _leave_hard_text(state: StateCore) -> None:
+    """Keep as it is a paragraph whose markers would take longer than its text is worth."""
+    for token in state.tokens:
+        if token.type == "inline" and (
+            len(token.content) > _MAX_INLINE_CHARS
+            or sum(map(token.content.count, "[*_`<")) > _MAX_MARKERS
+        ):
+            token.type = "text"
 
 
 def _headline(given: str, blocks: list[Block]) -> tuple[str, list[Block]]:

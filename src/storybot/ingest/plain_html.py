@@ -96,10 +96,21 @@ class Block:
 def blocks_of(html: str) -> list[Block]:
     """The visible text: no tags, comments, scripts, styles or hidden elements."""
     reader = _Reader()
-    reader.feed(html)
+    reader.feed(_without_comments(html) + "<br>")  # closes what was left open, so no scan repeats
     reader.close()
     reader.end_block()
     return reader.blocks
+
+
+def _without_comments(html: str) -> str:
+    parts, at = [], 0
+    while (start := html.find("<!--", at)) >= 0:
+        parts.append(html[at:start])
+        end = html.find("-->", start + 2)
+        if end < 0:
+            return "".join(parts)
+        at = end + 3
+    return "".join(parts) + html[at:]
 
 
 class _Reader(HTMLParser):
@@ -152,6 +163,8 @@ class _Reader(HTMLParser):
             self._level = int(tag[1])
 
     def handle_endtag(self, tag: str) -> None:
+        if self._hidden and tag in _BLOCKS and self._hidden[0] not in _BLOCKS | _UNSEEN:
+            self._hidden.clear()  # left open, as `<span hidden>` in a paragraph that ends
         if self._hidden:
             if tag == self._hidden[0]:
                 self._hidden.pop()

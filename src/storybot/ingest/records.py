@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from storybot.errors import InputError
@@ -43,7 +43,7 @@ _NAMES = {
     "embargo": "embargo",
 }
 _BODY_NAMES = {"text": "body", "body": "body", "content": "body"}
-_TRAILING = re.compile(r"[^\S\n]+$", re.MULTILINE)
+_TEXT_FIELDS = sorted({*_NAMES.values(), "body"} - {"authors"})
 _BLANK = re.compile(r"\n{3,}")
 _LOST = "\ufffd"
 
@@ -93,7 +93,8 @@ def record_of(values: Mapping[str, object], *, with_body: bool = False) -> Recor
             authors = authors or _authors(key, value, warnings)
         elif text := _text(key, field, value, warnings):
             texts.setdefault(field, text)
-    return replace(Record(authors=authors, warnings=tuple(dict.fromkeys(warnings))), **texts)
+    known = {name: texts.get(name, "") for name in _TEXT_FIELDS}
+    return Record(**known, authors=authors, warnings=tuple(dict.fromkeys(warnings)))
 
 
 def build(record: Record, *, source: str, path: str, line: int | None = None) -> Draft:
@@ -130,7 +131,7 @@ def build(record: Record, *, source: str, path: str, line: int | None = None) ->
 
 def tidy(text: str) -> str:
     """Drop spaces at line ends, more than one blank line, and blank lines around."""
-    return _BLANK.sub("\n\n", _TRAILING.sub("", text)).strip("\n")
+    return _BLANK.sub("\n\n", "\n".join(map(str.rstrip, text.split("\n")))).strip("\n")
 
 
 def _check_text(headline: str, body: str, line: int | None) -> None:

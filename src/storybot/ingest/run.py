@@ -1,6 +1,7 @@
 """Reading inputs and storing what they hold, one story at a time."""
 
 import glob
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -45,9 +46,8 @@ def find_inputs(names: Iterable[str]) -> tuple[list[Path], list[Failure]]:
     """The files that names, folders and globs stand for, each once, and what is not there."""
     found: dict[Path, None] = {}
     failed: list[Failure] = []
-    for name in names:
-        path = Path(name).expanduser()
-        if path.is_dir():
+    for path, name in _expanded(names):
+        if os.path.isdir(path):  # noqa: PTH112  False for a name too long
             inside = [
                 file
                 for file in sorted(path.rglob("*"))
@@ -59,20 +59,36 @@ def find_inputs(names: Iterable[str]) -> tuple[list[Path], list[Failure]]:
             if not inside:
                 failed.append(
                     Failure(
-                        name,
+                        printable(name),
                         None,
                         "no stories in this folder",
                         f"Put files ending in {', '.join(SUFFIXES)} there, or name another.",
                     )
                 )
             found.update(dict.fromkeys(inside))
-        elif path.exists():
+        elif os.path.exists(path):  # noqa: PTH110
             found[path] = None
-        elif matches := sorted(glob.glob(name, recursive=True)):
-            found.update(dict.fromkeys(Path(match) for match in matches if Path(match).is_file()))
         else:
-            failed.append(Failure(name, None, "no such file", "Check the path."))
+            failed.append(Failure(printable(name), None, "no such file", "Check the path."))
     return list(found), failed
+
+
+def _expanded(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
+    for name in names:
+        home = os.path.expanduser(name)  # noqa: PTH111  leaves ~nobody as it is
+        found = [] if os.path.lexists(home) else sorted(glob.glob(home, recursive=True))  # noqa: PTH207
+        for match in found or [home]:
+            yield Path(match), name if match == home else match
+
+
+def source_name(path: Path) -> str:
+    """The name a file goes by in the ledger: the same however its folder is written."""
+    return printable(str(Path(os.path.realpath(path.parent)) / path.name))
+
+
+def printable(name: str) -> str:
+    """A file name as text; bytes that are no UTF-8 are written out."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +134,7 @@ class Store:
 
     def _keep(self, draft: Draft, tally: Tally, *, now: datetime) -> None:
         match = self.ledger.match(draft)
-        outcome = match.outcome
-        if outcome != "unchanged":
+        if match.outcome != "unchanged":
             chunks = chunk(
                 draft.headline,
                 draft.body,
@@ -137,7 +152,7 @@ class Store:
                 )
                 for piece in chunks
             ]
-            self.ledger.write(draft, passages, match, now=now)
-        tally.counts[outcome] += 1
+            match = self.ledger.write(draft, passages, now=now)
+        tally.counts[match.outcome] += 1
         notes = [*draft.warnings, *([match.reason] if match.reason else [])]
         tally.warnings += [Failure(draft.source, draft.line, note, "") for note in notes]

@@ -61,7 +61,7 @@ def add_problem_handlers(app: FastAPI) -> None:
     """Have the app answer storybot's errors and malformed requests as problem details."""
 
     @app.exception_handler(StorybotError)
-    async def _storybot_error(request: Request, error: StorybotError) -> JSONResponse:
+    async def _storybot_error(_: Request, error: StorybotError) -> JSONResponse:
         status = 500
         if isinstance(error, NotFoundError):
             status = 404
@@ -72,11 +72,11 @@ def add_problem_handlers(app: FastAPI) -> None:
         return problem(status, str(error), error.hint, type(error).__name__)
 
     @app.exception_handler(ForbiddenError)
-    async def _forbidden(request: Request, error: ForbiddenError) -> JSONResponse:  # noqa: RUF029
+    async def _forbidden(_: Request, __: ForbiddenError) -> JSONResponse:
         return problem(401, "This route wants the owner's token.", "Use the storybot command.")
 
     @app.exception_handler(RequestValidationError)
-    async def _malformed(request: Request, error: RequestValidationError) -> JSONResponse:
+    async def _malformed(_: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"][1:]) or "body"
         return problem(422, f"{field}: {first['msg']}", "Mend that field.", "QuestionError")

@@ -1,11 +1,12 @@
 """Running the site: the process that owns a data directory and answers for it."""
 
 import logging
+import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 
 import click
 import uvicorn
@@ -62,7 +63,7 @@ def serve(settings: Settings, *, open_browser: bool = False) -> None:
     address = address_of(bound)
     with bound, Storybot.open(settings) as bot:
         app = build_site(bot)
-        app.router.lifespan_context = _announced(bot, address, open_browser=open_browser)
+        app.router.lifespan_context = _announced(app, bot, address, open_browser=open_browser)
         logging.getLogger("httpx").setLevel(logging.WARNING)
         server = uvicorn.Server(
             uvicorn.Config(
@@ -73,20 +74,27 @@ def serve(settings: Settings, *, open_browser: bool = False) -> None:
                 proxy_headers=False,
             )
         )
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         with suppress(KeyboardInterrupt):
             server.run(sockets=[bound])
 
 
-def _announced(bot: Storybot, address: str, *, open_browser: bool):  # type: ignore[no-untyped-def]
+def _announced(
+    app: FastAPI, bot: Storybot, address: str, *, open_browser: bool
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """The app's lifespan, within which the owner's file says where requests are taken."""
+    mounted = app.router.lifespan_context
+
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:  # noqa: RUF029
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         bot.collection.ownership.announce(address)
         threading.Thread(target=_warm_up, args=(bot,), daemon=True).start()
         counts = bot.counts()
         click.echo(f"storybot: {counts.stories} stories. Chat at {address} (Ctrl+C stops it)")
         if open_browser:
             webbrowser.open(address)
-        yield
+        async with mounted(app):
+            yield
         bot.collection.ownership.announce(None)
 
     return lifespan
