@@ -1,5 +1,6 @@
 """Storybot: one open collection that can be asked, searched and added to."""
 
+import json
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,7 @@ from importlib.metadata import version
 from types import TracebackType
 from typing import BinaryIO
 
-from storybot import verifying
+from storybot import examples, verifying
 from storybot.answering import extractive
 from storybot.answering.question import analyse
 from storybot.collection import Collection, Health
@@ -38,7 +39,7 @@ from storybot.types import (
 
 MAX_QUESTION = 2_000
 SHOWN_HITS = 10
-DECLINE_BELOW = 0.5
+DECLINE_BELOW = 0.3
 _NEAREST = 3
 
 
@@ -370,21 +371,19 @@ class Storybot:
         return self.collection.health()
 
     def examples(self) -> list[str]:
-        """Questions that the newest stories can be asked, for a first screen."""
-        newest = self.stories(limit=400)
-        return list(_example_questions(newest))[:4]
+        """Questions that the stories here answer, for a first screen; at most four."""
+        kept = self.collection.ledger.meta("examples")
+        return [str(question) for question in json.loads(kept)] if kept else []
 
-
-def _example_questions(stories: Sequence[StoryCard]) -> Iterator[str]:
-    seen: set[str] = set()
-    for story in stories:
-        if story.genre in ("opinion", "brief") or story.language not in ("", "en"):
-            continue
-        subject = story.headline.split(":")[-1].strip()
-        if story.section in seen or len(subject) > 70:
-            continue
-        seen.add(story.section)
-        yield subject
+    def refresh_examples(self) -> None:
+        """Make the example questions anew from the newest stories."""
+        newest = [
+            (card, self._body(card.id, card.revision))
+            for card in self.stories(limit=examples.STORIES)
+            if card.language in ("", "en") and card.genre not in ("opinion", "column")
+        ]
+        chosen = examples.choose(newest, self.ask)
+        self.collection.ledger.set_meta("examples", json.dumps(chosen, ensure_ascii=False))
 
 
 def _checked(question: str) -> str:

@@ -261,6 +261,7 @@ def _embed(desk: Desk, bars: "Progress") -> None:
     if pending:
         bar = bars.add_task("Embedding passages", total=pending, note="")
         desk.bot.collection.embed_pending(lambda written: bars.advance(bar, written))
+        desk.bot.refresh_examples()
     else:
         desk.bot.collection.sweep()
 
@@ -467,8 +468,11 @@ def stories(
 @click.pass_obj
 def show(context: _Context, story_id: str, revision: int | None, as_json: bool) -> None:
     """Show one story: its facts, how many revisions it has, and its text."""
-    with _desk(context.settings()) as desk:
-        story = desk.story(story_id, revision)
+    settings = context.free_settings()
+    from storybot.ingest.run import printable
+
+    with _desk(settings) as desk:
+        story = desk.story(printable(story_id), revision)
     if as_json:
         click.echo(story.model_dump_json(by_alias=True))
         return
@@ -491,8 +495,11 @@ def show(context: _Context, story_id: str, revision: int | None, as_json: bool) 
 @click.pass_obj
 def delete(context: _Context, story_id: str) -> None:
     """Remove a story with all its revisions."""
-    with _desk(context.settings()) as desk:
-        desk.delete(story_id)
+    settings = context.free_settings()
+    from storybot.ingest.run import printable
+
+    with _desk(settings) as desk:
+        desk.delete(printable(story_id))
     click.echo(f"Story {story_id} is deleted.")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from storybot import text
-from storybot.answering.question import Asked
+from storybot.answering.question import FIGURES, Asked
 from storybot.answering.signals import Encode, Matcher, Sights, signals
 from storybot.answering.weights import ANSWERS, SENTENCE
 from storybot.chunking import sentence_spans
@@ -23,6 +23,8 @@ MORE_WORDS = 160
 _SENTENCES = 3
 _MORE_SENTENCES = 8
 _NEAR = 3.0
+_LOOK_FOR_KIND = 10
+_OFFERS = 0.75
 
 Bodies = Callable[[str, int], str]
 
@@ -155,9 +157,9 @@ def _choose(asked: Asked, ranked: Sequence[Candidate], bodies: Bodies) -> list[C
     most = _MORE_SENTENCES if asked.wants_more else _SENTENCES
     chosen: dict[tuple[str, int], Candidate] = {}
     used = taken = 0
-    for candidate in ranked:
+    for candidate in _offering_first(asked, ranked):
         if chosen and candidate.score < ranked[0].score - _NEAR:
-            break
+            continue
         if candidate.key in chosen or (chosen and not _adds(candidate, chosen.values())):
             continue
         group = [each for each in _with_antecedent(candidate, bodies) if each.key not in chosen]
@@ -171,6 +173,18 @@ def _choose(asked: Asked, ranked: Sequence[Candidate], bodies: Bodies) -> list[C
             break
     stories = list(dict.fromkeys(story_id for story_id, _ in chosen))
     return sorted(chosen.values(), key=lambda each: (stories.index(each.key[0]), each.start))
+
+
+def _offering_first(asked: Asked, ranked: Sequence[Candidate]) -> list[Candidate]:
+    """The best sentence that holds the kind of thing asked for, then the rest by score."""
+    if not asked.kinds:
+        return list(ranked)
+    lead = next((each for each in ranked[:_LOOK_FOR_KIND] if _offers(each)), None)
+    return list(ranked) if lead is None else [lead, *(each for each in ranked if each != lead)]
+
+
+def _offers(candidate: Candidate) -> bool:
+    return (candidate.signals or {}).get("offers", 0.0) >= _OFFERS
 
 
 def _adds(candidate: Candidate, chosen: Collection[Candidate]) -> bool:
@@ -194,7 +208,13 @@ def _with_antecedent(candidate: Candidate, bodies: Bodies) -> list[Candidate]:
 
 
 def confidence(asked: Asked, ranked: Sequence[Candidate]) -> float:
-    """The probability, by a fitted logistic, that the best candidates answer."""
+    """The probability, by a fitted logistic, that the best candidates are about the question.
+
+    0 where it asks for a figure, a date or an age and none of them holds one.
+    """
+    wants_figure = any(kind in FIGURES for kind in asked.kinds)
+    if wants_figure and not any(_offers(each) for each in ranked[:_LOOK_FOR_KIND]):
+        return 0.0
     doubts = answer_signals(asked, ranked)
     logit = ANSWERS["bias"] + sum(ANSWERS[name] * value for name, value in doubts.items())
     return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, logit))))
@@ -209,10 +229,9 @@ def answer_signals(asked: Asked, ranked: Sequence[Candidate]) -> dict[str, float
     named = set(text.words(f"{best.hit.story.headline} {best.hit.passage.text}"))
     strangers = [name for name in asked.names if not set(text.words(name)) & named]
     return {
-        "cosine": top[0]["cosine"],
-        "window": top[0]["window"],
-        "worst": top[0]["worst"],
-        "offers": max(each["offers"] for each in top),
+        "cosine": max(each["cosine"] for each in top),
+        "window": max(each["window"] for each in top),
+        "worst": max(each["worst"] for each in top),
         "missing": sum(missing),
         "missing_most": max(missing, default=0.0),
         "strangers": float(len(strangers)),

@@ -14,6 +14,7 @@ Kind = Literal[
 FIGURES: frozenset[Kind] = frozenset({"age", "percent", "money", "duration", "count", "when"})
 Frequencies = Callable[[Sequence[str]], tuple[int, Mapping[str, int]]]
 
+_AUXILIARY = r"(?:did|was|were|is|are|will|does|do|has|have|had|can|could|should|would)"
 _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
@@ -35,17 +36,17 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
                   r"|\bcu[aá]nt[oa]s\b|\bhow big\b"),
         (
             "when",
-            r"\bwhen\b|\b(?:what|which) (?:day|date|year|month|week|time|weekday|season)\b"
+            rf"(?:^|\band |, )when\b|\bwhen {_AUXILIARY}\b|\b(?:what|which) (?:day|date|year|month|week|time|weekday|season)\b"
             r"|\bsince when\b|\bdate\b|\bcu[aá]ndo\b",
         ),
-        ("where", r"\bwhere\b|\b(?:what|which) (?:city|town|place|village|street|venue"
+        ("where", rf"(?:^|\band |, )where\b|\bwhere {_AUXILIARY}\b|\b(?:what|which) (?:city|town|place|village|street|venue"
                   r"|location)\b|\bd[oó]nde\b"),
         ("said", r"\b(?:what|how) (?:did|does|do|has|had|was|were|is|are)\b.*\b(?:say|said|tell|told"
-                 r"|ask|asked|reply|replied|respond|responded|call|called|describe|described|answer"
+                 r"|ask|asked|reply|replied|respond|responded|call|describe|described|answer"
                  r"|claim|claimed|argue|argued|warn|warned|promise|promised|react|reacted|reaction"
                  r"|response|advice|advise|comment|explain|explained|think|put it)\b"
                  r"|\b(?:quote|reply|response|words|answer)\b|\bqu[eé] dijo\b"),
-        ("who", r"\bwho(?:m|se)?\b|\bqui[eé]n(?:es)?\b|\bwhich (?:man|woman|person|player|actor"
+        ("who", r"(?:^|\band |\bby |\bto |\bwith |, )who(?:m|se)?\b|\bqui[eé]n(?:es)?\b|\bwhich (?:man|woman|person|player|actor"
                 r"|actress|singer|musician|councillor|politician|writer|author|star)\b"),
         ("why", r"\bwhy\b|\bpor qu[eé]\b|\bhow come\b|\bwhat (?:caused|led to|is the reason)\b"
                 r"|\breasons?\b"),
@@ -177,7 +178,9 @@ _PATTERNS: Mapping[Kind, re.Pattern[str]] = {
     "percent": text.PERCENT,
     "count": text.NUMBER,
     "age": re.compile(
-        r"\b\d{1,3}\b|\b(?:aged?|years? old|year-old|in (?:his|her|their) \w+ies)\b", re.IGNORECASE
+        r"(?:, |\()\d{1,2}(?=[,.;)]|$| and\b)|\baged? (?:of )?\d|\byears? old|\byear-old"
+        r"|\bin (?:his|her|their) (?:early |mid-?|late )?\w+ies\b|\b\w+th birthday\b",
+        re.IGNORECASE,
     ),
     "duration": text.DURATION,
 }

@@ -95,7 +95,6 @@ def signals(asked: Asked, sights: Sights, matcher: Matcher) -> dict[str, float]:
     with_headline = np.maximum(own, headline)
     window = np.maximum(np.maximum(with_headline, before), matcher.matches(sights.after))
     offered = offers(asked, sights.sentence)
-    around = f"{sights.headline} {sights.before} {sights.sentence} {sights.after}"
     asks = sights.before.rstrip("\"”'’").endswith("?")
     length = text.word_count(sights.sentence)
     return {
@@ -109,7 +108,7 @@ def signals(asked: Asked, sights: Sights, matcher: Matcher) -> dict[str, float]:
         "cover_passage": asked.cover(f"{sights.headline} {sights.passage}"),
         "offers": offered,
         "offers_match": offered * matcher.score(with_headline),
-        "offers_cover": offered * asked.cover(around),
+        "offers_window": offered * matcher.score(window),
         "rank": 1.0 / (1 + sights.rank),
         "share": sights.share,
         "follows": sights.follows,

@@ -128,8 +128,12 @@ def _mark(citation: Citation, turn_id: str) -> str:
     )
 
 
+_SHOWN_OTHERWISE = ("not_in_stories", "nearest")
+
+
 def _notices(notices: Iterable[Notice]) -> str:
-    return "".join(f'<p class="notice">{escape(notice.text)}</p>' for notice in notices)
+    shown = (notice for notice in notices if notice.code not in _SHOWN_OTHERWISE)
+    return "".join(f'<p class="notice">{escape(notice.text)}</p>' for notice in shown)
 
 
 def _nearest(answer: Answer, turn_id: str, withdrawn: Container[str]) -> str:

@@ -13,7 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from storybot.bot import Storybot
-from storybot.errors import ModelError, SettingsError
+from storybot.errors import SettingsError, StorybotError
 from storybot.service import Service
 from storybot.settings import Settings
 from storybot.web.api import add_problem_handlers, build_router
@@ -103,5 +103,7 @@ def _announced(
 def _warm_up(bot: Storybot) -> None:
     try:
         bot.collection.embedder.warm_up()
-    except ModelError as error:
+        if bot.counts().stories and not bot.examples():
+            bot.refresh_examples()
+    except StorybotError as error:
         click.echo(f"storybot: {error} {error.hint}", err=True)
