@@ -33,7 +33,9 @@ quality: $(VENV)/.installed-dev
 	$(BIN)/python eval/bench/answers.py
 
 $(VENV)/.installed: requirements.lock pyproject.toml
-	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "storybot needs Python 3.11 or newer: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	@echo "Installing pinned packages into $(VENV) (a few minutes the first time)"
 	$(BIN)/pip install --quiet -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --editable .

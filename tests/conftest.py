@@ -103,9 +103,7 @@ def corpus_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def corpus_bot(
-    corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory
-) -> "Iterator[Storybot]":  # noqa: F821
+def corpus_bot(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Storybot]":  # noqa: F821
     """The sample newsroom, open. To be asked, not written to."""
     from storybot.bot import Storybot
     from storybot.settings import load_settings

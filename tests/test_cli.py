@@ -262,11 +262,10 @@ def test_any_question_in_a_line_gets_an_answer_or_plain_words(filled: Cli) -> No
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_any_question_can_be_searched_for(searched: Storybot, name: str) -> None:
     try:
-        found = searched.search(QUESTIONS[name])
+        status = searched.search(QUESTIONS[name]).status
     except QuestionError as error:
-        assert error.hint
-    else:
-        assert found.status == "full"
+        status = error.hint
+    assert status in ("full", "Ask about something in the stories.")
 
 
 @pytest.mark.parametrize("option", ["--outlet", "--section"])
@@ -283,8 +282,7 @@ def test_outlets_are_known_with_and_without_their_article(filled: Cli) -> None:
 
 def asked(cli: Cli, *questions: object) -> list[dict[str, Any]]:
     sent = b"".join(
-        each if isinstance(each, bytes) else json.dumps(each).encode() + b"\n"
-        for each in questions
+        each if isinstance(each, bytes) else json.dumps(each).encode() + b"\n" for each in questions
     )
     result = cli("ask", "--json", "-", stdin=sent)
     answers = [json.loads(line) for line in result.stdout.splitlines()]
@@ -441,9 +439,7 @@ STRANGE: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", STRANGE)
-def test_strange_letters_are_kept_or_refused_in_words(
-    cli: Cli, tmp_path: Path, name: str
-) -> None:
+def test_strange_letters_are_kept_or_refused_in_words(cli: Cli, tmp_path: Path, name: str) -> None:
     file = tmp_path / "s.jsonl"
     file.write_bytes(STRANGE[name])
     result = cli("ingest", "--json", file)
@@ -606,5 +602,3 @@ def test_text_a_terminal_cannot_show_is_written_out(filled: Cli) -> None:
     assert shown.returncode == 0, shown.stderr
     assert shown.stderr == b""
     assert json.loads(shown.stdout)["question"] == "Who is “Łukasz”?"
-
-

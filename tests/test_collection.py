@@ -284,9 +284,7 @@ def test_reembedding_changes_the_model_and_keeps_the_stories(settings: Settings)
     with Storybot.open(settings, background=False) as first:
         filled(first, 5)
         before = set(first.collection.ledger.vector_keys())
-    other = load_settings(
-        data_dir=settings.data_dir, embedding_model=str(packaged_model_path())
-    )
+    other = load_settings(data_dir=settings.data_dir, embedding_model=str(packaged_model_path()))
     changed = Collection.open(other, background=False, reembed=True)
     changed.embed_pending()
     changed.close()
@@ -305,9 +303,7 @@ def test_reembedding_that_was_cut_short_is_ended_on_the_next_start(
 ) -> None:
     with Storybot.open(settings, background=False) as first:
         filled(first, 5)
-    other = load_settings(
-        data_dir=settings.data_dir, embedding_model=str(packaged_model_path())
-    )
+    other = load_settings(data_dir=settings.data_dir, embedding_model=str(packaged_model_path()))
     real, calls = Ledger.replace_passages, list[str]()
 
     def stops(ledger: Ledger, story_id: str, *rest: Any) -> None:

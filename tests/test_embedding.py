@@ -92,9 +92,7 @@ def test_a_question_overtakes_background_work(embedder: Embedder) -> None:
 def test_background_work_is_cut_small(embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     real = Embedder._encoder
-    monkeypatch.setattr(
-        embedder, "_encoder", lambda texts: sizes.append(len(texts)) or real(texts)
-    )
+    monkeypatch.setattr(embedder, "_encoder", lambda texts: sizes.append(len(texts)) or real(texts))
     embedder.vectors([f"{n} {BRIDGE}" for n in range(10)], priority=BACKGROUND)
     assert sizes == [4, 4, 2]
 
@@ -102,14 +100,14 @@ def test_background_work_is_cut_small(embedder: Embedder, monkeypatch: pytest.Mo
 def test_pieces_are_counted_while_texts_are_embedded(embedder: Embedder) -> None:
     """The tokenizer fails in some calls when two threads use it."""
     expected = embedder.token_spans([BRIDGE])
-    errors: list[BaseException] = []
+    errors: list[Exception] = []
     ended = threading.Event()
 
     def count() -> None:
         try:
             while not ended.is_set():
                 assert embedder.token_spans([BRIDGE]) == expected
-        except BaseException as error:
+        except Exception as error:  # noqa: BLE001
             errors.append(error)
 
     threads = [threading.Thread(target=count) for _ in range(3)]

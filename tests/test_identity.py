@@ -196,9 +196,7 @@ def test_a_story_deleted_and_added_again_is_there_once(bot: Storybot) -> None:
     assert bot.collection.check() == []
 
 
-def test_a_changed_file_in_a_folder_is_updated_and_the_rest_left(
-    cli: Cli, tmp_path: Path
-) -> None:
+def test_a_changed_file_in_a_folder_is_updated_and_the_rest_left(cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "news"
     folder.mkdir()
     for n in range(4):

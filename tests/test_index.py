@@ -166,8 +166,7 @@ def test_a_disk_that_is_really_full_is_told_and_room_helps(small_disk: Disk) -> 
     small_disk.resize(3)
     index = VectorIndex(small_disk.path / "vectors")
     with pytest.raises(DiskFullError):
-        for n in range(30):
-            index.upsert([f"{n}-{key}" for key in names(200)], unit(200, 384))
+        index.upsert(names(6_000), unit(6_000, 384))
     index.close()
     small_disk.resize(64)
     after = VectorIndex(small_disk.path / "again")
@@ -181,6 +180,5 @@ def test_a_folder_that_may_not_be_written_is_told(small_disk: Disk) -> None:
     index.upsert(names(5), unit(5))
     index.close()
     small_disk.writable(allowed=False)
-    with pytest.raises(DiskFullError, match="read-only"):  # noqa: PT012
-        opened = VectorIndex(small_disk.path / "vectors")
-        opened.upsert(["k"], unit(1))
+    with pytest.raises(DiskFullError, match="read-only"):
+        VectorIndex(small_disk.path / "vectors").upsert(["k"], unit(1))

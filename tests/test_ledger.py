@@ -165,12 +165,12 @@ def test_the_same_story_written_by_many_at_once_is_one(ledger: Ledger) -> None:
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts open files in /proc")
 def test_threads_that_come_and_go_leave_no_files_open(ledger: Ledger) -> None:
     put(ledger, draft())
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(60):
         thread = threading.Thread(target=ledger.stories, kwargs={"now": NOW})
         thread.start()
         thread.join()
-    assert len(os.listdir("/proc/self/fd")) < before + 20
+    assert len(list(Path("/proc/self/fd").iterdir())) < before + 20
 
 
 def test_a_full_disk_stops_the_write_and_nothing_else(ledger: Ledger) -> None:

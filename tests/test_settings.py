@@ -1,6 +1,5 @@
 """Settings say where they come from, and a wrong one says what is right."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ def test_defaults_need_nothing(here: Path) -> None:
     assert settings.llm is None
     assert settings.data_dir.is_absolute()
     assert set(origins().values()) == {"default"}
-    assert os.listdir(here) == []
+    assert list(here.iterdir()) == []
 
 
 def test_a_flag_goes_before_the_environment_before_the_file(
@@ -94,7 +93,7 @@ def test_a_value_out_of_bounds_names_its_variable(
 
 
 def test_a_bad_value_names_the_flag_or_the_file_it_stands_in(here: Path) -> None:
-    with pytest.raises(SettingsError, match="--data-dir|--port: "):
+    with pytest.raises(SettingsError, match=r"^--port: "):
         load_settings(port=70_000)
     write(here, "port = 70000\n")
     with pytest.raises(SettingsError, match=r"port in .*storybot\.toml: "):

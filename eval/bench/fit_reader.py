@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = ROOT / "src/storybot/answering/weights.py"
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 SENTENCE_L2, ANSWER_L2 = 0.1, 0.01
-SIGNS = (1, 1, 1, -1, -1, -1)
+SIGNS = (1, 1, 1, 1, -1, -1, -1)
 Rows = NDArray[np.float64]
 
 
@@ -177,9 +177,7 @@ def rank(each: Example, weights: Rows) -> list[int]:
 def found_at(made: Sequence[Example], weights: Rows, k: int) -> float:
     """Share of answerable cases with evidence among the first k sentences."""
     hits = [
-        bool(each.evidence[rank(each, weights)[:k]].any())
-        for each in made
-        if each.case.answerable
+        bool(each.evidence[rank(each, weights)[:k]].any()) for each in made if each.case.answerable
     ]
     return sum(hits) / len(hits)
 
@@ -246,7 +244,9 @@ def main() -> None:
     names = list(made[0].candidates[0].signals or {})
     print("cross-validated on the tuning half, evidence in the first 1 and 3 sentences:")
     for l2 in (0.03, 0.1, 0.3):
-        print(f"  l2 {l2}: {cross_validated(tuning, l2, 1):.3f} {cross_validated(tuning, l2, 3):.3f}")
+        print(
+            f"  l2 {l2}: {cross_validated(tuning, l2, 1):.3f} {cross_validated(tuning, l2, 3):.3f}"
+        )
     weights = fit_sentences(tuning, SENTENCE_L2)
     rows, answerable, doubt_names = doubts(tuning, weights, thinned=True)
     answer_weights, bias = fit_answers(rows, answerable, ANSWER_L2)
@@ -260,7 +260,10 @@ def main() -> None:
     if options.write:
         WEIGHTS.write_text(text)
     reporting = [each for each in made if half_of(each.case) == "reporting"]
-    print("reporting half:", f"{found_at(reporting, weights, 1):.3f} {found_at(reporting, weights, 3):.3f}")
+    print(
+        "reporting half:",
+        f"{found_at(reporting, weights, 1):.3f} {found_at(reporting, weights, 3):.3f}",
+    )
     rows, answerable, _ = doubts(reporting, weights, thinned=False)
     p = 1 / (1 + np.exp(-(rows @ answer_weights + bias)))
     kinds = {"not-answered": [], "false-premise": [], "answerable": [], "general": []}
@@ -268,12 +271,17 @@ def main() -> None:
         for kind in kinds:
             if kind in each.case.tags or (kind == "answerable" and each.case.answerable):
                 kinds[kind].append(chance)
-    for cut in (0.1,.2,0.3, 0.4, 0.5, 0.6):
-        print(f"  below {cut}:", {k: round(float(np.mean(np.array(v) < cut)), 3) for k, v in kinds.items() if v})
+    for cut in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
+        print(
+            f"  below {cut}:",
+            {k: round(float(np.mean(np.array(v) < cut)), 3) for k, v in kinds.items() if v},
+        )
     rows, answerable, _ = doubts(reporting, weights, thinned=True)
     p = 1 / (1 + np.exp(-(rows @ answer_weights + bias)))
-    for cut in (0.1,.2,0.3, 0.4, 0.5, 0.6):
-        print(f"  thinned below {cut}: {np.mean(p[~answerable] < cut):.3f} {np.mean(p[answerable] < cut):.3f}")
+    for cut in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
+        print(
+            f"  thinned below {cut}: {np.mean(p[~answerable] < cut):.3f} {np.mean(p[answerable] < cut):.3f}"
+        )
 
 
 if __name__ == "__main__":

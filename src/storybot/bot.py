@@ -257,12 +257,13 @@ class Storybot:
         if self.collection.trouble:
             notices.append(Notice("index_degraded", self.collection.trouble))
         elif found.status == "partial":
-            notices.append(
-                Notice(
-                    "partial_index",
-                    "Some stories are still being indexed; they are searched by their words only.",
+            text = "Some stories are still being indexed; they are searched by their words only."
+            if not self.collection.background:
+                text = (
+                    "Some stories have no vector yet; they are searched by their words only. "
+                    "`storybot check --repair` makes the vectors."
                 )
-            )
+            notices.append(Notice("partial_index", text))
         elif found.status == "keyword" and found.hits:
             notices.append(
                 Notice("keyword_only", "Stories were searched by their words only this time.")
@@ -280,9 +281,7 @@ class Storybot:
             )
         return notices
 
-    def _known(
-        self, filters: Filters, *, now: datetime
-    ) -> tuple[Filters | None, list[Notice]]:
+    def _known(self, filters: Filters, *, now: datetime) -> tuple[Filters | None, list[Notice]]:
         """Filters with outlets and sections as the ledger spells them; None when one is unknown."""
         chosen: dict[str, tuple[str, ...]] = {}
         for column, wanted in (("outlet", filters.outlets), ("section", filters.sections)):
@@ -326,9 +325,7 @@ class Storybot:
             model=self.settings.embedding_model,
         )
         try:
-            return store.put(
-                data, source=source, now=now or datetime.now(UTC), progress=progress
-            )
+            return store.put(data, source=source, now=now or datetime.now(UTC), progress=progress)
         finally:
             self.collection.wake()
 
@@ -351,9 +348,7 @@ class Storybot:
         known, _ = self._known(filters or Filters(), now=now)
         if known is None:
             return []
-        return self.collection.ledger.stories(
-            now=now, filters=known, limit=limit, offset=offset
-        )
+        return self.collection.ledger.stories(now=now, filters=known, limit=limit, offset=offset)
 
     def delete(self, story_id: str) -> None:
         """Remove a story with all its revisions and vectors. Raises NotFoundError."""

@@ -136,7 +136,9 @@ class _Trouble:
 
 
 def _path(story_id: str) -> str:
-    return f"/stories/{quote(story_id, safe='')}"
+    if not story_id.isalnum():
+        raise NotFoundError(f"There is no story {story_id}.", hint="`storybot stories` lists them.")
+    return f"/stories/{quote(story_id)}"
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:

@@ -7,6 +7,7 @@ and one state.
 import secrets
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,12 +22,12 @@ from storybot.errors import (
     StoreError,
     StoreModelError,
 )
-from storybot.index import VectorIndex, remove
+from storybot.index import VectorIndex, can_be_opened, remove, seal, unchanged
 from storybot.ledger import Ledger, NewPassage
 from storybot.owner import Ownership
 from storybot.settings import Settings
 
-_BATCH = 64
+_BATCH = 16
 _SELF_QUERIES = 50
 _REBUILDS = 3
 _REBUILT = (
@@ -65,6 +66,7 @@ class Collection:
         self.trouble = ""
         self.background = False
         self._rebuilds = 0
+        self._sealed = ""
         self._writing = threading.Lock()
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -109,7 +111,12 @@ class Collection:
             self._worker.join()
         self.embedder.close()
         if self.index is not None:
+            sound = self._whole()
             self.index.close()
+            if sound:
+                with suppress(StoreError, OSError):
+                    closed = seal(self.index.folder, known=self._sealed)
+                    self.ledger.set_meta("index_seal", closed)
         self.ledger.close()
         self.ownership.release()
 
@@ -213,6 +220,7 @@ class Collection:
             if stale.name != name:
                 remove(stale)
         try:
+            self._break_seal(self.folder / name)
             self.index = VectorIndex(self.folder / name)
             faults = self._index_faults(_SELF_QUERIES)
             if not faults:
@@ -224,6 +232,21 @@ class Collection:
                 self._rebuild()
             except StoreError as error:
                 self.trouble = f"The vector index is unusable: {error} {error.hint}"
+
+    def _break_seal(self, folder: Path) -> None:
+        """Raise StoreDamagedError when the files are not as they were closed.
+
+        The seal is gone before they are opened: files that were not closed in order,
+        or that ended the process which opened them, are tried by another process.
+        """
+        self._sealed = self.ledger.meta("index_seal") or ""
+        if self._sealed:
+            self.ledger.set_meta("index_seal", "")
+        if not folder.is_dir():
+            return
+        sound = unchanged(folder, self._sealed) if self._sealed else can_be_opened(folder)
+        if not sound:
+            raise StoreDamagedError(f"The vector index in {folder} cannot be opened.")
 
     def _drop_strays(self, index: VectorIndex) -> None:
         """Drop vectors the ledger does not know of, left by a process that was killed."""

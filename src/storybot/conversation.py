@@ -25,12 +25,21 @@ _ANTECEDENT = re.compile(
 _TOPIC_MARK = " (about: "
 
 
+_NEW_TOPIC = re.compile(
+    r"^\W*(?:(?:ok|okay|thanks|thank you|right|well|anyway)\W+)*(?:(?:a )?(?:different|another|new|next)"
+    r" (?:question|topic|subject)|something else|on another (?:note|subject)|moving on|changing"
+    r" (?:the )?(?:subject|topic)|leaving [\w ]{2,40} aside|otra pregunta|otra cosa)\s*[:,.;-]+\s*",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Standalone:
     """A question that can be searched for, and what it goes on from.
 
     ``subject`` holds the earlier words it leans on; ``previous`` the citations
-    of the answer before it. Both are empty for a new topic.
+    of the answer before it. Both are empty for a new topic. A question that may
+    or may not go on has ``previous`` alone.
     """
 
     question: str
@@ -42,18 +51,26 @@ class Standalone:
 def standalone(question: str, turns: Sequence[Turn]) -> Standalone:
     """Complete a follow-up with the subject of the turns before it."""
     asked = " ".join(question.split())
-    if not turns or not is_follow_up(asked):
+    announced = _NEW_TOPIC.match(asked)
+    if announced and announced.end() < len(asked):
+        asked = asked[announced.end() :]
+        return Standalone(asked, asked)
+    if not turns:
         return Standalone(asked, asked)
     last = turns[-1]
-    subject = _subject(last.answer.standalone_question)
     cited = tuple(c for sentence in last.answer.sentences for c in sentence.citations)
-    if not subject:
+    subject = _subject(last.answer.standalone_question)
+    if leans_back(asked) and subject:
+        return Standalone(asked, f"{asked}{_TOPIC_MARK}{subject})", subject, cited)
+    told = " ".join([subject, *(f"{each.headline} {each.quote}" for each in cited)])
+    known = set(text.words(told))
+    if all(set(text.words(name)) <= known for name in text.names(asked)):
         return Standalone(asked, asked, "", cited)
-    return Standalone(asked, f"{asked}{_TOPIC_MARK}{subject})", subject, cited)
+    return Standalone(asked, asked)
 
 
-def is_follow_up(question: str) -> bool:
-    """Whether a question leans on what was said before it."""
+def leans_back(question: str) -> bool:
+    """Whether a question's own words point to what was said before it."""
     if _CONTINUES.search(question):
         return True
     own_names = text.names(question)

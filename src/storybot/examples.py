@@ -41,9 +41,7 @@ def _speakers(stories: Sequence[tuple[StoryCard, str]]) -> Iterator[str]:
                 break
 
 
-def choose(
-    stories: Sequence[tuple[StoryCard, str]], ask: Callable[[str], Answer]
-) -> list[str]:
+def choose(stories: Sequence[tuple[StoryCard, str]], ask: Callable[[str], Answer]) -> list[str]:
     """The first few proposals that are answered from stories about what they name."""
     kept: list[str] = []
     for question, _ in zip(propose(stories), range(_TRIED), strict=False):

@@ -5,7 +5,11 @@ it may be shown, is the ledger's to say. One process owns the folder at a time.
 """
 
 import contextlib
+import hashlib
 import shutil
+import struct
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +22,9 @@ from storybot.errors import DiskFullError, StoreDamagedError, StoreError
 _COLLECTION = "passages"
 _BATCH = 500
 _LENGTH_ERROR = 0.01
+_TRIED = 50
+_BLOCK = 1 << 20
+_TRIAL_SECONDS = 300
 _LEAST_ROOM = 1 << 20
 _NO_ROOM = ("readonly database", "read-only", "disk is full", "no space left")
 
@@ -162,3 +169,72 @@ class VectorIndex:
 def remove(folder: Path) -> None:
     """Delete an index folder that is no longer open."""
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def seal(folder: Path, *, known: str = "") -> str:
+    """The state of the files a closed index is searched in, as text.
+
+    ``known``, an earlier seal, spares reading them when their sizes and times are as then.
+    """
+    files = sorted(path for path in folder.glob("*/*") if path.is_file())
+    facts, content = hashlib.sha256(), hashlib.sha256()
+    for path in files:
+        found = path.stat()
+        name = str(path.relative_to(folder))
+        facts.update(repr((name, found.st_size, found.st_mtime_ns)).encode())
+    if known.startswith(facts.hexdigest()):
+        return known
+    for path in files:
+        content.update(f"{path.relative_to(folder)} {path.stat().st_size}\n".encode())
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                content.update(block)
+    return f"{facts.hexdigest()} {content.hexdigest()}"
+
+
+def unchanged(folder: Path, sealed: str) -> bool:
+    """Whether the files hold what they held when they were sealed, copied or not."""
+    return seal(folder, known=sealed).partition(" ")[2] == sealed.partition(" ")[2]
+
+
+def can_be_opened(folder: Path) -> bool:
+    """Whether files that were not closed in order are whole, as far as can be told.
+
+    Chroma does not check them, and some damage ends the process that reads them:
+    so another process opens and searches them first.
+    """
+    if any(_cut_short(header) for header in folder.glob("*/header.bin")):
+        return False
+    try:
+        trial = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "storybot.index", str(folder)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TRIAL_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    except OSError:
+        return True
+    return trial.returncode == 0
+
+
+def _cut_short(header: Path) -> bool:
+    """Whether the file of vectors is smaller than hnswlib's header beside it says."""
+    try:
+        version, _, _, count, size = struct.unpack_from("<iQQQQ", header.read_bytes())
+        return version == 1 and header.with_name("data_level0.bin").stat().st_size < count * size
+    except (OSError, struct.error):
+        return True
+
+
+def _try(folder: Path) -> None:
+    index = VectorIndex(folder)
+    index.count()
+    index.unreachable(sorted(index.keys())[:_TRIED])
+    index.close()
+
+
+if __name__ == "__main__":
+    _try(Path(sys.argv[1]))

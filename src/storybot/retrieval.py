@@ -180,9 +180,7 @@ class Retriever:
         )
         return scored[:LEG_DEPTH]
 
-    def _not_yet_embedded(
-        self, rows: Sequence[int], *, now: datetime
-    ) -> list[tuple[int, Passage]]:
+    def _not_yet_embedded(self, rows: Sequence[int], *, now: datetime) -> list[tuple[int, Passage]]:
         waiting = self.ledger.unembedded(rows)[:EMBED_AT_ASK]
         found = self.ledger.passages(waiting, now=now) if waiting else {}
         return [(row, found[row][0]) for row in waiting if row in found]

@@ -5,14 +5,19 @@ site made by ``storybot.web.site.create_app`` over the sample newsroom in
 ``corpus/``, with at least one example question that is answered. It must name
 a loopback host, and be fit to be asked by several visitors one after another.
 ``STORYBOT_CHROMIUM`` names the browser when it is not the system's or Playwright's.
+Without any these tests are skipped, or fail when ``REQUIRE_BROWSER`` is set.
 """
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from helpers import PATIENCE
 
 FLAGS = [
     "--no-sandbox",
@@ -28,13 +33,32 @@ OpenPage = Callable[..., Page]
 def browser() -> Iterator[Browser]:
     named = os.environ.get("STORYBOT_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
+        if named is None and not Path(playwright.chromium.executable_path).exists():
+            missing = "no Chromium: install the package chromium, or set STORYBOT_CHROMIUM"
+            (pytest.fail if os.environ.get("REQUIRE_BROWSER") else pytest.skip)(missing)
         started = playwright.chromium.launch(executable_path=named, args=FLAGS)
         yield started
         started.close()
 
 
+@pytest.fixture(scope="session")
+def ready_site(browser: Browser, site: str) -> str:
+    """The site once it shows example questions, which it makes after it has started."""
+    end = time.monotonic() + PATIENCE
+    page = browser.new_page()
+    page.goto(site)
+    page.locator("#welcome .welcome").wait_for()
+    while not page.locator("#examples button").first.is_visible():
+        assert time.monotonic() < end, "no example questions were made"
+        page.wait_for_timeout(500)
+        page.reload()
+        page.locator("#welcome .welcome").wait_for()
+    page.close()
+    return site
+
+
 @pytest.fixture
-def open_page(browser: Browser, site: str) -> Iterator[OpenPage]:
+def open_page(browser: Browser, ready_site: str) -> Iterator[OpenPage]:
     """Opens the site as a new visitor; afterwards the page must have had no problem.
 
     A problem is a console error, a script error, a dialog, an answer of 400 or
@@ -50,8 +74,8 @@ def open_page(browser: Browser, site: str) -> Iterator[OpenPage]:
         )
         contexts.append(context)
         page = context.new_page()
-        _watch(page, site, problems)
-        page.goto(site)
+        _watch(page, ready_site, problems)
+        page.goto(ready_site)
         page.locator("#question textarea").wait_for()
         page.locator("#welcome .welcome").wait_for()
         return page

@@ -4,7 +4,8 @@
 
 Every other child kills itself between a commit of the ledger and the vectors that
 belong to it, before or after they are written; the rest are killed from outside,
-anywhere. Prints one JSON object a kill. Everything is imported and the model loaded
+half of them while stories are kept, half while vectors are written.
+Prints one JSON object a kill. Everything is imported and the model loaded
 once, before the children are forked, so that a kill costs no start.
 """
 
@@ -21,13 +22,16 @@ from random import Random
 os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import chromadb  # noqa: F401  so that no child has to
 import torch
 
 from helpers import lines, story
 from storybot import collection, embedding
 from storybot.bot import Storybot
+from storybot.chunking import sentence_spans
 from storybot.index import VectorIndex
 from storybot.settings import PACKAGED_MODEL, load_settings
+from storybot.text import stems
 from storybot.types import Filters
 
 BATCH = 16
@@ -40,7 +44,7 @@ def in_child(work: Callable[[], None]) -> int:
         try:
             work()
             code = 0
-        except BaseException:
+        except BaseException:  # noqa: BLE001
             sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
         finally:
             sys.stdout.flush()
@@ -123,11 +127,12 @@ def one_kill(folder: Path, count: int, kill: int, seed: int) -> dict[str, object
     pid = in_child(child)
     os.close(writing)
     acknowledged = 0
-    wanted = random.randrange(int(count * 1.5))
-    while not inside and acknowledged < min(wanted, count):
-        acknowledged += len(os.read(reading, 1))
     if not inside:
-        time.sleep(random.uniform(0, 0.003 if wanted < count else count * 0.02))
+        early = kill % 4 == 0
+        wanted = random.randrange(count) if early else count
+        while acknowledged < wanted:
+            acknowledged += len(os.read(reading, 1))
+        time.sleep(random.uniform(0, 0.003 if early else count * 0.02))
         os.kill(pid, signal.SIGKILL)
     while more := os.read(reading, 4096):
         acknowledged += len(more)
@@ -146,6 +151,8 @@ def main() -> None:
     model = embedding._load(PACKAGED_MODEL)
     embedding._load = lambda _: model
     collection._BATCH = BATCH
+    stems("K00000")
+    sentence_spans("A bridge.")
     for kill in range(kills):
         print(json.dumps(one_kill(folder / str(kill), count, kill, seed)), flush=True)
 

@@ -216,7 +216,7 @@ def confidence(asked: Asked, ranked: Sequence[Candidate]) -> float:
     if wants_figure and not any(_offers(each) for each in ranked[:_LOOK_FOR_KIND]):
         return 0.0
     doubts = answer_signals(asked, ranked)
-    logit = ANSWERS["bias"] + sum(ANSWERS[name] * value for name, value in doubts.items())
+    logit = ANSWERS["bias"] + sum(ANSWERS.get(name, 0.0) * value for name, value in doubts.items())
     return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, logit))))
 
 
@@ -229,6 +229,7 @@ def answer_signals(asked: Asked, ranked: Sequence[Candidate]) -> dict[str, float
     named = set(text.words(f"{best.hit.story.headline} {best.hit.passage.text}"))
     strangers = [name for name in asked.names if not set(text.words(name)) & named]
     return {
+        "reader": max((each.signals or {}).get("reader", 0.0) for each in ranked),
         "cosine": max(each["cosine"] for each in top),
         "window": max(each["window"] for each in top),
         "worst": max(each["worst"] for each in top),

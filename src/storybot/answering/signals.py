@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storybot import text
+from storybot.answering import reader
 from storybot.answering.question import Asked, offers
 from storybot.embedding import Encoded
 
@@ -67,6 +68,20 @@ class Matcher:
                 self._matches[passage] = (self._pieces @ found.pieces.astype(np.float32).T).max(1)
         return self._matches[passage]
 
+    def read(self, sentence: str, before: str, after: str, headline: str) -> float:
+        """The trained reader's logit for a sentence, over 4; 0 where the reader does not apply."""
+        own = self._encoded.get(sentence)
+        if own is None or not reader.fits(own):
+            return 0.0
+        logit = reader.score(
+            self._full,
+            own,
+            before=self._encoded.get(before),
+            after=self._encoded.get(after),
+            headline=self._encoded.get(headline),
+        )
+        return max(-3.0, min(3.0, logit / 4))
+
     def score(self, matches: Matches) -> float:
         """Matches weighed by the rarity of the question's words."""
         return float(self.weights @ matches)
@@ -88,7 +103,7 @@ def _piece_weights(asked: Asked, spans: Sequence[tuple[int, int]]) -> Matches:
 
 
 def signals(asked: Asked, sights: Sights, matcher: Matcher) -> dict[str, float]:
-    """The signals of one sentence, each about 0 to 1, by name."""
+    """The signals of one sentence by name, each about 0 to 1, the reader's about -2 to 2."""
     own = matcher.matches(sights.sentence)
     headline = matcher.matches(sights.headline)
     before = matcher.matches(sights.before)
@@ -98,6 +113,7 @@ def signals(asked: Asked, sights: Sights, matcher: Matcher) -> dict[str, float]:
     asks = sights.before.rstrip("\"”'’").endswith("?")
     length = text.word_count(sights.sentence)
     return {
+        "reader": matcher.read(sights.sentence, sights.before, sights.after, sights.headline),
         "cosine": matcher.cosine(sights.sentence),
         "cosine_before": matcher.cosine(sights.before),
         "match": matcher.score(own),
