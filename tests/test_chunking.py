@@ -96,7 +96,7 @@ def assert_whole(body: str, chunks: list[Chunk]) -> None:
     assert not body[end:].strip()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(body=BODIES, headline=st.sampled_from(["", HEADLINE, "Мост " * 60, "見出し" * 60]))
 def test_any_text_is_covered_in_order_and_fits(
     embedder: Embedder, body: str, headline: str

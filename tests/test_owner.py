@@ -61,7 +61,7 @@ def test_what_a_killed_process_left_behind_names_nobody(data_dir: Path) -> None:
     held.release()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "one"}'])
+@pytest.mark.parametrize("text", ["", '{"pid": "one"}'])
 def test_a_holder_whose_name_cannot_be_read_still_holds(data_dir: Path, text: str) -> None:
     held = Ownership(data_dir)
     held.take()

@@ -1,7 +1,7 @@
 """The storybot command.
 
 Exit codes: 0 done (declining a question is done), 1 some stories or lines failed,
-2 wrong usage, 3 the collection, the model or the server could not be used.
+2 wrong usage, 3 the collection, the model or the server could not be used, 130 interrupted.
 """
 
 import io
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         StoriesShape,
     )
 
+_INTERRUPTED = 130
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -91,6 +92,13 @@ class _Group(click.Group):
             click.echo(f"storybot: {error} {error.hint}".rstrip(), err=True)
             usage = isinstance(error, SettingsError | QuestionError | NotFoundError)
             sys.exit(2 if usage else 3)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("storybot: stopped.", err=True)
+            sys.exit(_INTERRUPTED)
 
 
 def _invalid(error: ValidationError) -> str:

@@ -224,16 +224,18 @@ def _cut_short(header: Path) -> bool:
     """Whether the file of vectors is smaller than hnswlib's header beside it says."""
     try:
         version, _, _, count, size = struct.unpack_from("<iQQQQ", header.read_bytes())
-        return version == 1 and header.with_name("data_level0.bin").stat().st_size < count * size
+        there = header.with_name("data_level0.bin").stat().st_size
+        return bool(version == 1 and there < count * size)
     except (OSError, struct.error):
         return True
 
 
 def _try(folder: Path) -> None:
-    index = VectorIndex(folder)
-    index.count()
-    index.unreachable(sorted(index.keys())[:_TRIED])
-    index.close()
+    with contextlib.suppress(DiskFullError):
+        index = VectorIndex(folder)
+        index.count()
+        index.unreachable(sorted(index.keys())[:_TRIED])
+        index.close()
 
 
 if __name__ == "__main__":

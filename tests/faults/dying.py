@@ -130,8 +130,8 @@ def one_kill(folder: Path, count: int, kill: int, seed: int) -> dict[str, object
     if not inside:
         early = kill % 4 == 0
         wanted = random.randrange(count) if early else count
-        while acknowledged < wanted:
-            acknowledged += len(os.read(reading, 1))
+        while acknowledged < wanted and (byte := os.read(reading, 1)):
+            acknowledged += len(byte)
         time.sleep(random.uniform(0, 0.003 if early else count * 0.02))
         os.kill(pid, signal.SIGKILL)
     while more := os.read(reading, 4096):

@@ -57,8 +57,8 @@ def test_of_two_ingests_at_once_neither_harms_the_other(
         for part in (0, 1)
     ]
     running = [start(cli.data_dir, "ingest", file) for file in files]
-    for file, process in zip(files, running, strict=True):
-        out, said = process.communicate(timeout=PATIENCE)
+    told = [process.communicate(timeout=PATIENCE) for process in running]
+    for file, process, (out, said) in zip(files, running, told, strict=True):
         assert "Traceback" not in said
         if process.returncode == 0:
             assert out.startswith(f"{count} added")

@@ -24,7 +24,7 @@ _SENTENCES = 3
 _MORE_SENTENCES = 8
 _NEAR = 3.0
 _LOOK_FOR_KIND = 10
-_OFFERS = 0.75
+_OFFERS = 0.9
 
 Bodies = Callable[[str, int], str]
 
@@ -40,6 +40,7 @@ class Candidate:
     text: str
     before: str = ""
     after: str = ""
+    earlier: str = ""
     signals: Mapping[str, float] | None = None
     score: float = 0.0
 
@@ -95,6 +96,7 @@ def find_candidates(asked: Asked, hits: Sequence[Hit], bodies: Bodies) -> list[C
                 sentences[index],
                 sentences[index - 1] if index else "",
                 sentences[index + 1] if index + 1 < len(spans) else "",
+                sentences[index - 2] if index > 1 else "",
             )
             around = f"{candidate.before} {candidate.text} {candidate.after}"
             likely = asked.cover(candidate.text) + asked.cover(around) + 1.0 / (1 + rank / 4)
@@ -123,6 +125,7 @@ def weigh(
             sentence=each.text,
             before=each.before,
             after=each.after,
+            earlier=each.earlier,
             headline=each.hit.story.headline,
             passage=each.hit.passage.text,
             genre=each.hit.story.genre,
@@ -226,8 +229,7 @@ def answer_signals(asked: Asked, ranked: Sequence[Candidate]) -> dict[str, float
     best = ranked[0]
     near = set(text.stems(f"{best.hit.story.headline} {best.hit.passage.text}"))
     missing = [weight for stem, weight in asked.weights.items() if stem not in near]
-    named = set(text.words(f"{best.hit.story.headline} {best.hit.passage.text}"))
-    strangers = [name for name in asked.names if not set(text.words(name)) & named]
+    strangers = [name for name in asked.names if not set(text.stems(name)) & near]
     return {
         "reader": max((each.signals or {}).get("reader", 0.0) for each in ranked),
         "cosine": max(each["cosine"] for each in top),

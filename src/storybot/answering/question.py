@@ -120,14 +120,18 @@ def kinds_of(question: str) -> tuple[Kind, ...]:
     return tuple(kept)
 
 
-def offers(asked: Asked, sentence: str) -> float:
+def offers(asked: Asked, sentence: str, headline: str = "") -> float:
     """How far a sentence holds what is asked for and the question does not say: 0 to 1.
 
-    0.5 where the question asks for nothing that can be told by its form.
+    0.5 where the question asks for nothing that can be told by its form. A headline's
+    name that shares a word with the question's counts as said: who is asked about
+    Hilaria Baldwin is not answered by Alec Baldwin being named.
     """
     if not asked.kinds:
         return 0.5
-    folded = text.fold(asked.text)
+    mentioned = {part for name in asked.names for part in text.words(name)}
+    kin = [name for name in text.names(headline) if mentioned & set(text.words(name))]
+    folded = " ".join([text.fold(asked.text), *(text.bare(name) for name in kin)])
     return sum(_offers(kind, sentence, folded) for kind in asked.kinds) / len(asked.kinds)
 
 
@@ -156,7 +160,7 @@ def _offers(kind: Kind, sentence: str, asked: str) -> float:
 
 
 def _placed(name: str, sentence: str) -> bool:
-    before = r"\b(?:in|at|on|near|from|to|of|outside|inside|across|along|off)\s(?:the\s)?"
+    before = r"\b(?:in|at|near|outside|inside|across|along|off|from)\s(?:the\s)?"
     return bool(re.search(before + re.escape(name), sentence))
 
 

@@ -25,12 +25,14 @@ Matches = NDArray[np.float32]
 class Sights:
     """A sentence, what stands around it, and where it was found.
 
+    ``earlier`` is the sentence before the one ``before``.
     ``share`` is its passage's score over the best one's; ``rank`` counts from 0.
     """
 
     sentence: str
     before: str
     after: str
+    earlier: str
     headline: str
     passage: str
     genre: str
@@ -108,8 +110,9 @@ def signals(asked: Asked, sights: Sights, matcher: Matcher) -> dict[str, float]:
     headline = matcher.matches(sights.headline)
     before = matcher.matches(sights.before)
     with_headline = np.maximum(own, headline)
-    window = np.maximum(np.maximum(with_headline, before), matcher.matches(sights.after))
-    offered = offers(asked, sights.sentence)
+    around = np.maximum(matcher.matches(sights.after), matcher.matches(sights.earlier))
+    window = np.maximum(np.maximum(with_headline, before), around)
+    offered = offers(asked, sights.sentence, sights.headline)
     asks = sights.before.rstrip("\"”'’").endswith("?")
     length = text.word_count(sights.sentence)
     return {
