@@ -4,8 +4,9 @@
 
 Sentence weights maximise the likelihood of the evidence among all sentences found
 (a listwise softmax). The answer weights are a logistic regression of whether a
-question's subject is here at all, with each question seen twice: with all sentences
-and with every story of its thread taken out, so that its own wording tells nothing. Without --write the weights are only printed.
+question's subject is here at all, with each question seen twice: with all sentences,
+and with every story of its thread taken out, so that its own wording tells nothing.
+Without --write the weights are only printed.
 """
 
 import argparse
@@ -208,7 +209,7 @@ def doubts(
     """The answer signals of each case; ``thinned`` adds it without its thread's stories."""
     threads: dict[str, set[str]] = {}
     for each in made:
-        cited = {each.candidates[at].hit.story.id for at in np.flatnonzero(each.evidence)}
+        cited = {each.candidates[int(at)].hit.story.id for at in np.flatnonzero(each.evidence)}
         threads.setdefault(thread_of(each.case), set()).update(cited)
     rows, answered, names = [], [], list[str]()
     for each in made:
@@ -266,22 +267,15 @@ def main() -> None:
     )
     rows, answerable, _ = doubts(reporting, weights, thinned=False)
     p = 1 / (1 + np.exp(-(rows @ answer_weights + bias)))
-    kinds = {"not-answered": [], "false-premise": [], "answerable": [], "general": []}
+    kinds: dict[str, list[float]] = {"answerable": [], "not-answered": [], "false-premise": []}
     for each, chance in zip(reporting, p, strict=True):
-        for kind in kinds:
+        for kind, chances in kinds.items():
             if kind in each.case.tags or (kind == "answerable" and each.case.answerable):
-                kinds[kind].append(chance)
-    for cut in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
-        print(
-            f"  below {cut}:",
-            {k: round(float(np.mean(np.array(v) < cut)), 3) for k, v in kinds.items() if v},
-        )
-    rows, answerable, _ = doubts(reporting, weights, thinned=True)
-    p = 1 / (1 + np.exp(-(rows @ answer_weights + bias)))
-    for cut in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
-        print(
-            f"  thinned below {cut}: {np.mean(p[~answerable] < cut):.3f} {np.mean(p[answerable] < cut):.3f}"
-        )
+                chances.append(float(chance))
+    print("share declined of each kind, by threshold:")
+    for cut in (0.2, 0.3, 0.4, 0.5):
+        shares = {kind: f"{np.mean(np.array(them) < cut):.3f}" for kind, them in kinds.items()}
+        print(f"  {cut}: {shares}")
 
 
 if __name__ == "__main__":

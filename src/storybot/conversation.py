@@ -26,9 +26,10 @@ _TOPIC_MARK = " (about: "
 
 
 _NEW_TOPIC = re.compile(
-    r"^\W*(?:(?:ok|okay|thanks|thank you|right|well|anyway)\W+)*(?:(?:a )?(?:different|another|new|next)"
-    r" (?:question|topic|subject)|something else|on another (?:note|subject)|moving on|changing"
-    r" (?:the )?(?:subject|topic)|leaving [\w ]{2,40} aside|otra pregunta|otra cosa)\s*[:,.;-]+\s*",
+    r"^\W*(?:(?:ok|okay|thanks|thank you|right|well|anyway)\W+)*"
+    r"(?:(?:a )?(?:different|another|new|next) (?:question|topic|subject)|something else"
+    r"|on another (?:note|subject)|moving on|changing (?:the )?(?:subject|topic)"
+    r"|leaving [\w ]{2,40} aside|otra pregunta|otra cosa)\s*[:,.;-]+\s*",
     re.IGNORECASE,
 )
 

@@ -211,7 +211,10 @@ class StoryRetriever(BaseRetriever):
     k: int = 10
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
     ) -> list[Document]:
         return [to_document(hit) for hit in self.search(query, self.k)]
 

@@ -146,8 +146,7 @@ def content_words(text: str) -> list[str]:
 def names(text: str) -> list[str]:
     """Runs of capitalised words that look like proper names, each once, in order.
 
-    A capital that only begins a sentence does not count unless the word goes on
-    in a run or is no common word.
+    A common word whose capital only begins a sentence does not count.
     """
     found: list[str] = []
     for match in _NAME.finditer(text):
@@ -158,10 +157,10 @@ def names(text: str) -> list[str]:
             parts = name.split()
             while parts and fold(parts[0]) in STOP_WORDS | _OPENERS:
                 parts = parts[1:]
-            if len(parts) < 2 and len(parts) == len(name.split()):
-                parts = [] if parts and fold(parts[0]) in _OPENERS else parts
+            if len(parts) == 1 and _is_common(fold(parts[0])):
+                parts = []
             name = " ".join(parts)
-        if len(name) > 1 and fold(name) not in STOP_WORDS:
+        if len(name) > 1 and fold(name) not in STOP_WORDS | _EXCLAIMED:
             found.append(name)
     return list(dict.fromkeys(found))
 
@@ -171,6 +170,14 @@ _OPENERS = frozenset(
     could should would the a an in on at by for from during after before since under which what
     who when where why how whose whom and but or also then summarise summarize""".split()
 )
+
+
+_EXCLAIMED = frozenset("god oh ok okay yeah yes hey wow sorry please mr mrs ms dr".split())
+
+
+@lru_cache(maxsize=50_000)
+def _is_common(word: str) -> bool:
+    return bool(simplemma.is_known(word.removesuffix("'s"), lang="en"))
 
 
 def holds(text: str, wanted: str) -> bool:

@@ -100,8 +100,8 @@ def look(folder: Path, count: int, acknowledged: int) -> None:
         assert bot.search("K00000").status == "full"
         for n in range(0, count, max(1, count // 10)):
             assert by_words(bot, n), n
-            hit = bot.search(f"K{n:05d}", k=1).hits[0]
-            assert hit.story.headline == story(n)["headline"], n
+            hits = bot.search(f"K{n:05d}", k=3).hits
+            assert story(n)["headline"] in [hit.story.headline for hit in hits], n
 
 
 def by_words(bot: Storybot, n: int) -> bool:

@@ -25,6 +25,7 @@ _MORE_SENTENCES = 8
 _NEAR = 3.0
 _LOOK_FOR_KIND = 10
 _OFFERS = 0.9
+_WORD_COST = 0.03
 
 Bodies = Callable[[str, int], str]
 
@@ -160,7 +161,7 @@ def _choose(asked: Asked, ranked: Sequence[Candidate], bodies: Bodies) -> list[C
     most = _MORE_SENTENCES if asked.wants_more else _SENTENCES
     chosen: dict[tuple[str, int], Candidate] = {}
     used = taken = 0
-    for candidate in _offering_first(asked, ranked):
+    for candidate in _offering_first(asked, sorted(ranked, key=_worth, reverse=True)):
         if chosen and candidate.score < ranked[0].score - _NEAR:
             continue
         if candidate.key in chosen or (chosen and not _adds(candidate, chosen.values())):
@@ -188,6 +189,11 @@ def _offering_first(asked: Asked, ranked: Sequence[Candidate]) -> list[Candidate
 
 def _offers(candidate: Candidate) -> bool:
     return (candidate.signals or {}).get("offers", 0.0) >= _OFFERS
+
+
+def _worth(candidate: Candidate) -> float:
+    """A sentence's score, less what its length takes from the others."""
+    return candidate.score - _WORD_COST * text.word_count(candidate.text)
 
 
 def _adds(candidate: Candidate, chosen: Collection[Candidate]) -> bool:

@@ -15,46 +15,70 @@ FIGURES: frozenset[Kind] = frozenset({"age", "percent", "money", "duration", "co
 Frequencies = Callable[[Sequence[str]], tuple[int, Mapping[str, int]]]
 
 _AUXILIARY = r"(?:did|was|were|is|are|will|does|do|has|have|had|can|could|should|would)"
-_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        ("age", r"\bhow old\b|\bwhat age\b|\bqué edad\b|\bcu[aá]ntos años tiene\b"),
-        ("percent", r"\b(?:what|which) (?:percentage|per ?cent|proportion|share)\b"),
-        (
-            "money",
-            r"\bhow much (?:money|did|does|do|will|would|was|is|were|are|has|have|had|more|extra"
-            r"|of a)\b(?!.*\b(?:rain|snow|water|time|longer|space)\b)|\bhow many (?:euros|dollars"
-            r"|pounds)\b|\b(?:what|which) (?:was|is|were|are|did|does|will)\b.*\b(?:cost|price"
-            r"|salary|fee|fine|bill|budget)\b|\bcu[aá]nto (?:cuesta|cost|dinero|vale|pag)",
-        ),
-        (
-            "duration",
-            r"\bhow (?:long|far|tall|high|deep|fast|big|large|wide|heavy|late|hot|cold)\b"
-            r"|\bhow much (?:time|longer|water|rain|snow|space)\b",
-        ),
-        ("count", r"\bhow (?:many|often)\b|\bwhat (?:number|score)\b|\b(?:final )?score\b"
-                  r"|\bcu[aá]nt[oa]s\b|\bhow big\b"),
-        (
-            "when",
-            rf"(?:^|\band |, )when\b|\bwhen {_AUXILIARY}\b|\b(?:what|which) (?:day|date|year|month|week|time|weekday|season)\b"
-            r"|\bsince when\b|\bdate\b|\bcu[aá]ndo\b",
-        ),
-        ("where", rf"(?:^|\band |, )where\b|\bwhere {_AUXILIARY}\b|\b(?:what|which) (?:city|town|place|village|street|venue"
-                  r"|location)\b|\bd[oó]nde\b"),
-        ("said", r"\b(?:what|how) (?:did|does|do|has|had|was|were|is|are)\b.*\b(?:say|said|tell|told"
-                 r"|ask|asked|reply|replied|respond|responded|call|describe|described|answer"
-                 r"|claim|claimed|argue|argued|warn|warned|promise|promised|react|reacted|reaction"
-                 r"|response|advice|advise|comment|explain|explained|think|put it)\b"
-                 r"|\b(?:quote|reply|response|words|answer)\b|\bqu[eé] dijo\b"),
-        ("who", r"(?:^|\band |\bby |\bto |\bwith |, )who(?:m|se)?\b|\bqui[eé]n(?:es)?\b|\bwhich (?:man|woman|person|player|actor"
-                r"|actress|singer|musician|councillor|politician|writer|author|star)\b"),
-        ("why", r"\bwhy\b|\bpor qu[eé]\b|\bhow come\b|\bwhat (?:caused|led to|is the reason)\b"
-                r"|\breasons?\b"),
-        ("name", r"\bwhich\b|\bwhat(?:'s| is| was| are| were)? (?:the |its |his |her )?(?:name|title"
-                 r"|called)\b|\bcalled\b|\bnamed\b|\bwhat (?:company|country|firm|team|club|party"
-                 r"|film|show|band|song|book|brand|network|outlet|school|state)\b|\bc[oó]mo se llama\b"),
-    )
-)  # fmt: skip
+_SPEECH = (
+    r"(?:say|said|tell|told|ask|asked|reply|replied|respond|responded|call|describe|described"
+    r"|answer|claim|claimed|argue|argued|warn|warned|promise|promised|react|reacted|reaction"
+    r"|response|advice|advise|comment|explain|explained|think|put it)"
+)
+_PERSON = (
+    r"(?:man|woman|person|player|actor|actress|singer|musician|councillor|politician|writer"
+    r"|author|star)"
+)
+_NAMED = (
+    r"(?:company|country|firm|team|club|party|film|show|band|song|book|brand|network|outlet"
+    r"|school|state)"
+)
+_WORDINGS: Mapping[Kind, tuple[str, ...]] = {
+    "age": (r"\bhow old\b", r"\bwhat age\b", r"\bqué edad\b", r"\bcu[aá]ntos años tiene\b"),
+    "percent": (r"\b(?:what|which) (?:percentage|per ?cent|proportion|share)\b",),
+    "money": (
+        r"\bhow much (?:money|did|does|do|will|would|was|is|were|are|has|have|had|more|extra|of a)"
+        r"\b(?!.*\b(?:rain|snow|water|time|longer|space)\b)",
+        r"\bhow many (?:euros|dollars|pounds)\b",
+        r"\b(?:what|which) (?:was|is|were|are|did|does|will)\b"
+        r".*\b(?:cost|price|salary|fee|fine|bill|budget)\b",
+        r"\bcu[aá]nto (?:cuesta|cost|dinero|vale|pag)",
+    ),
+    "duration": (
+        r"\bhow (?:long|far|tall|high|deep|fast|big|large|wide|heavy|late|hot|cold)\b",
+        r"\bhow much (?:time|longer|water|rain|snow|space)\b",
+    ),
+    "count": (
+        r"\bhow (?:many|often|big)\b",
+        r"\bwhat (?:number|score)\b",
+        r"\b(?:final )?score\b",
+        r"\bcu[aá]nt[oa]s\b",
+    ),
+    "when": (
+        rf"(?:^|\band |, )when\b|\bwhen {_AUXILIARY}\b",
+        r"\b(?:what|which) (?:day|date|year|month|week|time|weekday|season)\b",
+        r"\bsince when\b|\bdate\b|\bcu[aá]ndo\b",
+    ),
+    "where": (
+        rf"(?:^|\band |, )where\b|\bwhere {_AUXILIARY}\b",
+        r"\b(?:what|which) (?:city|town|place|village|street|venue|location)\b|\bd[oó]nde\b",
+    ),
+    "said": (
+        rf"\b(?:what|how) (?:did|does|do|has|had|was|were|is|are)\b.*\b{_SPEECH}\b",
+        r"\b(?:quote|reply|response|words|answer)\b|\bqu[eé] dijo\b",
+    ),
+    "who": (
+        r"(?:^|\band |\bby |\bto |\bwith |, )who(?:m|se)?\b|\bqui[eé]n(?:es)?\b",
+        rf"\bwhich {_PERSON}\b",
+    ),
+    "why": (
+        r"\bwhy\b|\bpor qu[eé]\b|\bhow come\b|\breasons?\b",
+        r"\bwhat (?:caused|led to|is the reason)\b",
+    ),
+    "name": (
+        r"\bwhich\b|\bcalled\b|\bnamed\b|\bc[oó]mo se llama\b",
+        r"\bwhat(?:'s| is| was| are| were)? (?:the |its |his |her )?(?:name|title|called)\b",
+        rf"\bwhat {_NAMED}\b",
+    ),
+}
+_KINDS: Mapping[Kind, re.Pattern[str]] = {
+    kind: re.compile("|".join(patterns), re.IGNORECASE) for kind, patterns in _WORDINGS.items()
+}
 _MORE = re.compile(
     r"\b(?:in detail|more detail|everything|full story|summar|explain|tell me (?:all|more)|list)\b",
     re.IGNORECASE,
@@ -111,7 +135,7 @@ def analyse(question: str, frequencies: Frequencies, *, full: str = "", subject:
 
 def kinds_of(question: str) -> tuple[Kind, ...]:
     """The kinds of answer a question's wording asks for, most telling first."""
-    found = [kind for kind, pattern in _KINDS if pattern.search(question)]
+    found = [kind for kind, pattern in _KINDS.items() if pattern.search(question)]
     figures = [kind for kind in found if kind in FIGURES]
     asked = [kind for kind in found if kind not in FIGURES and kind != "name"]
     kept = figures[:1] + asked or found[:1]

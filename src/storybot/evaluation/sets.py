@@ -88,11 +88,14 @@ def _case(raw: dict[str, object]) -> Case:
 
 def meets(case: Case, said: str) -> bool:
     """Whether a text holds all of a case's words, typography and case folded."""
-    if not all(text.holds(said, wanted) for wanted in case.answer_contains):
+    folded = " ".join(text.fold(said).split())
+
+    def there(wanted: str) -> bool:
+        return " ".join(text.fold(wanted).split()) in folded
+
+    if not all(there(wanted) for wanted in case.answer_contains):
         return False
-    return not case.answer_contains_any or any(
-        text.holds(said, wanted) for wanted in case.answer_contains_any
-    )
+    return not case.answer_contains_any or any(map(there, case.answer_contains_any))
 
 
 def judge(case: Case, answer: Answer) -> Judgement:
