@@ -197,7 +197,10 @@ def _fuse(legs: dict[str, _Leg]) -> dict[int, float]:
     for leg in legs.values():
         for rank, row in enumerate(leg.rows, start=1):
             scores[row] = scores.get(row, 0.0) + 1.0 / (RRF_K + rank)
-    return dict(sorted(scores.items(), key=lambda each: (-each[1], each[0])))
+    exact = {row: rank for rank, row in enumerate(legs["keyword"].rows)}
+    return dict(
+        sorted(scores.items(), key=lambda each: (-each[1], exact.get(each[0], len(exact)), each[0]))
+    )
 
 
 class StoryRetriever(BaseRetriever):

@@ -155,12 +155,12 @@ def names(text: str) -> list[str]:
         opens = not before or before[-1] in ".!?:\n"
         if opens:
             parts = name.split()
-            while parts and fold(parts[0]) in STOP_WORDS | _OPENERS:
+            while parts and _head(parts[0]) in STOP_WORDS | _OPENERS:
                 parts = parts[1:]
             if len(parts) == 1 and _is_common(fold(parts[0])):
                 parts = []
             name = " ".join(parts)
-        if len(name) > 1 and fold(name) not in STOP_WORDS | _EXCLAIMED:
+        if len(name) > 1 and _head(name) not in STOP_WORDS | _EXCLAIMED:
             found.append(name)
     return list(dict.fromkeys(found))
 
@@ -173,6 +173,10 @@ _OPENERS = frozenset(
 
 
 _EXCLAIMED = frozenset("god oh ok okay yeah yes hey wow sorry please mr mrs ms dr".split())
+
+
+def _head(word: str) -> str:
+    return fold(word).partition("'")[0]
 
 
 @lru_cache(maxsize=50_000)

@@ -25,7 +25,7 @@ _MORE_SENTENCES = 8
 _NEAR = 3.0
 _LOOK_FOR_KIND = 10
 _OFFERS = 0.9
-_WORD_COST = 0.03
+_WORD_COST = 0.1
 
 Bodies = Callable[[str, int], str]
 
