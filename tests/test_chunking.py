@@ -202,7 +202,7 @@ def test_a_fact_at_the_end_of_a_long_story_is_found(bot: Storybot) -> None:
         assert any("42 million" in hit.passage.text for hit in hits)
     index = bot.collection.index
     assert index is not None
-    vector = bot.collection.embedder.cached_vectors(["What was the sealed cost?"])[0]
+    vector = bot.collection.embedder.encoded(["What was the sealed cost?"])[0].vector
     nearest = [key for key, _ in index.query(vector, 3)]
     last = [hit for hit in bot.search("sealed").hits if "42 million" in hit.passage.text]
     assert last[0].passage.vector_key in nearest

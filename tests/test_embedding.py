@@ -67,7 +67,7 @@ def test_a_text_has_the_same_vector_alone_and_in_company(embedder: Embedder) -> 
     texts = [BRIDGE, *(f"Story {n}: {BRIDGE * n}" for n in range(1, 10))]
     together = embedder.vectors(texts)
     assert together[0] == pytest.approx(embedder.vectors([BRIDGE])[0], abs=1e-5)
-    assert embedder.cached_vectors([BRIDGE])[0] == pytest.approx(together[0], abs=1e-5)
+    assert embedder.encoded([BRIDGE])[0].vector == pytest.approx(together[0], abs=1e-5)
     assert embedder.embed_query(BRIDGE) == pytest.approx(together[0].tolist(), abs=1e-5)
 
 

@@ -1,4 +1,7 @@
-"""Storybot: one open collection that can be asked, searched and added to."""
+"""Storybot: one open collection that can be asked, searched and added to.
+
+Over 250 lines because it is the one place where all parts meet.
+"""
 
 import json
 import secrets

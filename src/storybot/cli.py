@@ -2,6 +2,8 @@
 
 Exit codes: 0 done (declining a question is done), 1 some stories or lines failed,
 2 wrong usage, 3 the collection, the model or the server could not be used, 130 interrupted.
+
+Over 250 lines because every command stands here, each a few lines over `Desk`.
 """
 
 import io

@@ -3,6 +3,8 @@
 The tokenizer fails beside ``encode`` on another thread, and encoding holds the
 processor for long stretches, so every use goes through a priority queue:
 questions first, background work in batches of at most four.
+
+Over 250 lines because model, tokenizer, queue and memory belong to that one thread.
 """
 
 import contextlib
@@ -31,7 +33,6 @@ T = TypeVar("T")
 
 QUESTION, BACKGROUND = 0, 1
 _BATCH = 4
-_CACHE_SIZE = 20_000
 _ENCODED_SIZE = 4_000
 
 
@@ -76,7 +77,6 @@ class Embedder(Embeddings):
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._closed = False
-        self._cache: OrderedDict[str, Vectors] = OrderedDict()
         self._encoded: OrderedDict[str, Encoded] = OrderedDict()
 
     @property
@@ -111,22 +111,6 @@ class Embedder(Embeddings):
             batches = [texts] if texts else []
         rows = [self._run(self._encoder(batch), priority) for batch in batches]
         return np.concatenate(rows) if rows else np.zeros((0, 0), dtype=np.float32)
-
-    def cached_vectors(self, texts: Sequence[str]) -> Vectors:
-        """Like ``vectors`` at question priority, remembering the latest 20,000 texts."""
-        with self._lock:
-            known = {text: self._cache[text] for text in texts if text in self._cache}
-            for text in known:
-                self._cache.move_to_end(text)
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
-        if missing:
-            found = dict(zip(missing, self.vectors(missing, priority=QUESTION), strict=True))
-            known.update(found)
-            with self._lock:
-                self._cache.update(found)
-                while len(self._cache) > _CACHE_SIZE:
-                    self._cache.popitem(last=False)
-        return np.stack([known[text] for text in texts])
 
     def encoded(self, texts: Sequence[str]) -> "list[Encoded]":
         """Each text's vector and those of its word pieces, at question priority, remembered."""

@@ -143,15 +143,13 @@ class Retriever:
         if self.index is None or not question.strip():
             return _Leg((), ()), "keyword"
         try:
-            vector = self.embedder.cached_vectors([question])[0]
+            vector = self.embedder.encoded([question])[0].vector
             scored = self._nearest(vector, filters=filters, now=now)
             late = self._not_yet_embedded(keyword.rows[:LEG_DEPTH], now=now)
             if late:
                 read = [embedded_text(passage.prefix, passage.text) for _, passage in late]
-                cosines = self.embedder.cached_vectors(read) @ vector
-                scored += [
-                    (row, float(cosine)) for (row, _), cosine in zip(late, cosines, strict=True)
-                ]
+                cosines = [float(each.vector @ vector) for each in self.embedder.encoded(read)]
+                scored += [(row, cosine) for (row, _), cosine in zip(late, cosines, strict=True)]
                 scored.sort(key=lambda each: (-each[1], each[0]))
         except (ModelError, StoreDamagedError):
             return _Leg((), ()), "keyword"

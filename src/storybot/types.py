@@ -2,6 +2,8 @@
 
 All are frozen. Offsets are Unicode code points into a revision's ``body``,
 start inclusive, end exclusive. Instants are aware datetimes in UTC.
+
+Over 250 lines because all nouns stand together.
 """
 
 import datetime as dt
