@@ -5,8 +5,10 @@
 A line holds question, context, answers (texts, empty when the context does not answer)
 and optionally title. None of it may come from what storybot is measured on. The
 packaged weights were trained on three public sets derived from Wikipedia, all
-CC BY-SA 4.0: the development set of SQuAD 2.0 (Rajpurkar, Jia and Liang, 2018) and two
-parts of the training set of SQuAD 1.1, at most 8,000 questions of each.
+CC BY-SA 4.0: the development set of SQuAD 2.0 (Rajpurkar, Jia and Liang, 2018), a part
+of its training set and a part of that of SQuAD 1.1, at most 8,000 questions of each, by
+an earlier form of this script: same network and loss, so a new run gives like weights,
+not the same ones.
 
 Each question is trained against the sentences of its context by a softmax that has
 "none of them" as one more choice. Encoding 34,000 texts and training take about half

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from storybot import text
 from storybot.types import Citation, Turn
 
-MAX_TURNS = 20
-
 _CONTINUES = re.compile(
     r"^\s*(?:and|but|or|also|then|so|what about|how about|y|pero)\b", re.IGNORECASE
 )

@@ -54,7 +54,6 @@ CORRECTION: Final = "Correction"
 ORIGINAL: Final = "Read the original at {host}"
 REVISION: Final = "Revision {n} of {total}"
 PARTIAL: Final = "Only part of this story’s text is held here."
-QUOTED: Final = "Quoted in the answer:"
 UNDATED: Final = "no date given"
 AS_GIVEN: Final = "{raw} (as the source gave it)"
 
