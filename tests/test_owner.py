@@ -33,6 +33,10 @@ def test_a_second_holder_is_refused_and_told_the_first(data_dir: Path) -> None:
     held.take()
     with pytest.raises(StoreBusyError, match=f"process {os.getpid()}"):
         Ownership(data_dir).take()
+    held.announce("http://127.0.0.1:7861")
+    with pytest.raises(StoreBusyError) as refused:
+        Ownership(data_dir).take()
+    assert "http://127.0.0.1:7861" in (refused.value.hint or "")
     held.release()
     after = Ownership(data_dir)
     after.take()

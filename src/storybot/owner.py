@@ -45,10 +45,10 @@ class Ownership:
         except Timeout as error:
             owner = current_owner(self._folder)
             who = f"process {owner.pid}" if owner and owner.pid else "another process"
-            raise StoreBusyError(
-                f"{self._folder} is in use by {who}.",
-                hint="Wait for it to end, or use another STORYBOT_DATA_DIR.",
-            ) from error
+            hint = "Wait for it to end, or use another STORYBOT_DATA_DIR."
+            if owner and owner.address:
+                hint = f"Its chat page is at {owner.address}. Otherwise: {hint}"
+            raise StoreBusyError(f"{self._folder} is in use by {who}.", hint=hint) from error
         except OSError as error:
             raise DiskFullError(
                 f"{self._folder} cannot be written: {error.strerror}.",

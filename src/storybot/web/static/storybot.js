@@ -17,7 +17,10 @@
     wanted = "";
     const passage = story.querySelector("mark") || story;
     passage.tabIndex = -1;
-    passage.scrollIntoView({ block: passage === story ? "start" : "center" });
+    /* A passage near the top is shown with the headline above it. */
+    const near = passage.getBoundingClientRect().bottom - story.getBoundingClientRect().top;
+    if (near < 0.6 * window.innerHeight) story.scrollIntoView({ block: "start" });
+    else passage.scrollIntoView({ block: "center" });
     passage.focus({ preventScroll: true });
   };
 
