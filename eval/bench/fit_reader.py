@@ -4,8 +4,8 @@
 
 Sentence weights maximise the likelihood of the evidence among all sentences found
 (a listwise softmax). The answer weights are a logistic regression of whether a
-question's subject is here at all, with each question seen twice: with all sentences,
-and with every story of its thread taken out, so that its own wording tells nothing.
+question is answered here. Each answerable one is seen again, weighing less, with every
+story of its thread taken out, so that its wording alone tells nothing.
 Without --write the weights are only printed.
 """
 
@@ -34,7 +34,8 @@ ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = ROOT / "src/storybot/answering/weights.py"
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 SENTENCE_L2, ANSWER_L2 = 0.1, 0.01
-SIGNS = (1, 1, 1, 1, -1, -1, -1)
+THINNED = 0.25
+SIGNS = (1, 1, -1)
 Rows = NDArray[np.float64]
 
 
@@ -144,14 +145,16 @@ def fit_sentences(made: Sequence[Example], l2: float) -> Rows:
     return np.asarray(weights.detach().numpy() / scale)
 
 
-def fit_answers(rows: Rows, answered: NDArray[np.bool_], l2: float) -> tuple[Rows, float]:
+def fit_answers(doubts: "Doubts", l2: float) -> tuple[Rows, float]:
     """Weights and bias of the logistic; both classes weigh the same.
 
     Each weight keeps the sign its signal must have to mean anything.
     """
+    rows = doubts.rows
     scale, centre = rows.std(axis=0) + 1e-6, rows.mean(axis=0)
-    x, y = torch.tensor((rows - centre) / scale), torch.tensor(answered, dtype=torch.float64)
-    share = torch.where(y > 0, 0.5 / y.mean(), 0.5 / (1 - y.mean()))
+    x, y = torch.tensor((rows - centre) / scale), torch.tensor(doubts.answered.astype(float))
+    share = torch.tensor(doubts.weights)
+    share = share * torch.where(y > 0, 0.5 / (share * y).sum(), 0.5 / (share * (1 - y)).sum())
     sign = torch.tensor(SIGNS, dtype=torch.float64)
     raw = torch.full((rows.shape[1] + 1,), -1.0, dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.LBFGS([raw], max_iter=500)
@@ -161,7 +164,7 @@ def fit_answers(rows: Rows, answered: NDArray[np.bool_], l2: float) -> tuple[Row
         weights = torch.nn.functional.softplus(raw[:-1]) * sign
         logits = x @ weights + raw[-1]
         each = torch.nn.functional.binary_cross_entropy_with_logits(logits, y, reduction="none")
-        total = (each * share).mean() + l2 * (weights**2).sum()
+        total = (each * share).sum() + l2 * (weights**2).sum()
         total.backward()  # type: ignore[no-untyped-call]
         return total
 
@@ -203,31 +206,36 @@ def thread_of(case: Case) -> str:
     return next(tag for tag in case.tags if tag.startswith("thread:"))
 
 
-def doubts(
-    made: Sequence[Example], weights: Rows, *, thinned: bool
-) -> tuple[Rows, NDArray[np.bool_], list[str]]:
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """Answer signals, shape (views, signals), whether each view answers, and its weight."""
+
+    rows: Rows
+    answered: NDArray[np.bool_]
+    weights: Rows
+
+
+def doubts_of(made: Sequence[Example], weights: Rows, *, thinned: bool) -> Doubts:
     """The answer signals of each case; ``thinned`` adds it without its thread's stories."""
     threads: dict[str, set[str]] = {}
     for each in made:
         cited = {each.candidates[int(at)].hit.story.id for at in np.flatnonzero(each.evidence)}
         threads.setdefault(thread_of(each.case), set()).update(cited)
-    rows, answered, names = [], [], list[str]()
+    rows, answered, weighs = [], [], []
     for each in made:
         order = rank(each, weights)
-        own = threads[thread_of(each.case)]
-        if thinned and not each.case.answerable:
-            continue
-        views = [(order, each.case.answerable)]
-        if thinned:
+        views = [(order, each.case.answerable, 1.0)]
+        if thinned and each.case.answerable:
+            own = threads[thread_of(each.case)]
             without = [at for at in order if each.candidates[at].hit.story.id not in own]
-            views.append((without, False))
-        for view, label in views:
+            views.append((without, False, THINNED))
+        for view, label, weight in views:
             if view:
                 found = extractive.answer_signals(each.asked, [each.candidates[at] for at in view])
-                names = list(found)
                 rows.append(list(found.values()))
                 answered.append(label)
-    return np.array(rows), np.array(answered), names
+                weighs.append(weight)
+    return Doubts(np.array(rows), np.array(answered), np.array(weighs))
 
 
 def main() -> None:
@@ -249,8 +257,8 @@ def main() -> None:
             f"  l2 {l2}: {cross_validated(tuning, l2, 1):.3f} {cross_validated(tuning, l2, 3):.3f}"
         )
     weights = fit_sentences(tuning, SENTENCE_L2)
-    rows, answerable, doubt_names = doubts(tuning, weights, thinned=True)
-    answer_weights, bias = fit_answers(rows, answerable, ANSWER_L2)
+    doubt_names = list(extractive.answer_signals(made[0].asked, made[0].candidates))
+    answer_weights, bias = fit_answers(doubts_of(tuning, weights, thinned=True), ANSWER_L2)
     sentence = dict(zip(names, weights, strict=True))
     answers = {**dict(zip(doubt_names, answer_weights, strict=True)), "bias": bias}
     text = WEIGHTS.read_text().partition("SENTENCE")[0]
@@ -265,7 +273,7 @@ def main() -> None:
         "reporting half:",
         f"{found_at(reporting, weights, 1):.3f} {found_at(reporting, weights, 3):.3f}",
     )
-    rows, answerable, _ = doubts(reporting, weights, thinned=False)
+    rows = doubts_of(reporting, weights, thinned=False).rows
     p = 1 / (1 + np.exp(-(rows @ answer_weights + bias)))
     kinds: dict[str, list[float]] = {"answerable": [], "not-answered": [], "false-premise": []}
     for each, chance in zip(reporting, p, strict=True):

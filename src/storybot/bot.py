@@ -42,7 +42,7 @@ from storybot.types import (
 
 MAX_QUESTION = 2_000
 SHOWN_HITS = 10
-DECLINE_BELOW = 0.3
+DECLINE_BELOW = 0.28
 _NEAREST = 3
 
 

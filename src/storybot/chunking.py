@@ -5,6 +5,7 @@ words, and never leave a passage across two posts of a live page.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +18,7 @@ TokenSpans = Callable[[Sequence[str]], list[list[tuple[int, int]]]]
 
 PASSAGE_PIECES = 180
 PREFIX_PIECES = 48
+_LOOSE_QUOTE = re.compile(r"(?<=\s)([\"“‘']\s*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,23 @@ def vector_key(model: str, prefix: str, text: str) -> str:
     return hashlib.sha256(read.encode()).hexdigest()[:32]
 
 
+def _own_quotes(pieces: list[str]) -> list[str]:
+    """Pieces of a line with each opening quotation mark at the head of what it quotes."""
+    for at in range(len(pieces) - 1):
+        loose = _LOOSE_QUOTE.search(pieces[at])
+        if loose:
+            pieces[at + 1] = pieces[at][loose.start(1) :] + pieces[at + 1]
+            pieces[at] = pieces[at][: loose.start(1)]
+    return pieces
+
+
 @lru_cache(maxsize=4096)
 def sentence_spans(text: str, language: str = "en") -> tuple[tuple[int, int], ...]:
     """Offsets of the sentences of ``text``, blanks around them left out."""
     spans: list[tuple[int, int]] = []
     start = 0
     for line in text.split("\n"):
-        pieces = list(sentencex.segment(language or "en", line))
+        pieces = _own_quotes(list(sentencex.segment(language or "en", line)))
         at = start
         for piece in pieces if "".join(pieces) == line else [line]:
             left = at + len(piece) - len(piece.lstrip())

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from storybot import text
 from storybot.answering.question import FIGURES, Asked
-from storybot.answering.signals import Encode, Matcher, Sights, signals
+from storybot.answering.signals import READER_SCALE, Encode, Matcher, Sights, signals
 from storybot.answering.weights import ANSWERS, SENTENCE
 from storybot.chunking import sentence_spans
 from storybot.types import Citation, Hit
@@ -20,7 +20,7 @@ READ_PASSAGES = 16
 ENCODE_SENTENCES = 64
 WORD_BUDGET = 60
 MORE_WORDS = 160
-_SENTENCES = 3
+_SENTENCES = 4
 _MORE_SENTENCES = 8
 _NEAR = 3.0
 _LOOK_FOR_KIND = 10
@@ -161,7 +161,9 @@ def _choose(asked: Asked, ranked: Sequence[Candidate], bodies: Bodies) -> list[C
     most = _MORE_SENTENCES if asked.wants_more else _SENTENCES
     chosen: dict[tuple[str, int], Candidate] = {}
     used = taken = 0
-    for candidate in _offering_first(asked, sorted(ranked, key=_worth, reverse=True)):
+    worth = {each.key: _worth(each, bodies) for each in ranked}
+    best_first = sorted(ranked, key=lambda each: -worth[each.key])
+    for candidate in _offering_first(asked, best_first):
         if chosen and candidate.score < ranked[0].score - _NEAR:
             continue
         if candidate.key in chosen or (chosen and not _adds(candidate, chosen.values())):
@@ -191,9 +193,10 @@ def _offers(candidate: Candidate) -> bool:
     return (candidate.signals or {}).get("offers", 0.0) >= _OFFERS
 
 
-def _worth(candidate: Candidate) -> float:
-    """A sentence's score, less what its length takes from the others."""
-    return candidate.score - _WORD_COST * text.word_count(candidate.text)
+def _worth(candidate: Candidate, bodies: Bodies) -> float:
+    """A sentence's score, less what it and its antecedent take of the words of an answer."""
+    words = sum(text.word_count(each.text) for each in _with_antecedent(candidate, bodies))
+    return candidate.score - _WORD_COST * words
 
 
 def _adds(candidate: Candidate, chosen: Collection[Candidate]) -> bool:
@@ -230,18 +233,19 @@ def confidence(asked: Asked, ranked: Sequence[Candidate]) -> float:
 
 
 def answer_signals(asked: Asked, ranked: Sequence[Candidate]) -> dict[str, float]:
-    """What tells answered questions from unanswered ones, of the best candidates."""
-    top = [each.signals or {} for each in ranked[:3]]
+    """What tells answered questions from unanswered ones, of the candidates found.
+
+    ``reader`` sums the reader's odds over all sentences; ``strangers`` counts the
+    question's names that stand nowhere near the best one.
+    """
+    logits = [(each.signals or {}).get("reader", 0.0) for each in ranked]
+    most = max(logits)
     best = ranked[0]
     near = set(text.stems(f"{best.hit.story.headline} {best.hit.passage.text}"))
-    missing = [weight for stem, weight in asked.weights.items() if stem not in near]
     strangers = [name for name in asked.names if not set(text.stems(name)) & near]
+    odds = sum(math.exp(READER_SCALE * (each - most)) for each in logits)
     return {
-        "reader": max((each.signals or {}).get("reader", 0.0) for each in ranked),
-        "cosine": max(each["cosine"] for each in top),
-        "window": max(each["window"] for each in top),
-        "worst": max(each["worst"] for each in top),
-        "missing": sum(missing),
-        "missing_most": max(missing, default=0.0),
+        "reader": most + math.log(odds) / READER_SCALE,
+        "cosine": max((each.signals or {}).get("cosine", 0.0) for each in ranked[:3]),
         "strangers": float(len(strangers)),
     }

@@ -2,15 +2,16 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from storybot import text
 
 Kind = Literal[
-    "who", "when", "where", "money", "percent", "count", "age", "duration", "said", "why", "name"
-]
+    "who", "when", "where", "money", "percent", "count", "age", "duration", "said", "why", "name",
+    "listener",
+]  # fmt: skip
 FIGURES: frozenset[Kind] = frozenset({"age", "percent", "money", "duration", "count", "when"})
 Frequencies = Callable[[Sequence[str]], tuple[int, Mapping[str, int]]]
 
@@ -28,7 +29,17 @@ _NAMED = (
     r"(?:company|country|firm|team|club|party|film|show|band|song|book|brand|network|outlet"
     r"|school|state)"
 )
+_LISTENER = (
+    r"(?:outlet|(?:news)?paper|magazine|broadcaster|station|channel|programme|podcast|website"
+    r"|reporter|journalist|interviewer)"
+)
 _WORDINGS: Mapping[Kind, tuple[str, ...]] = {
+    "listener": (
+        rf"\b(?:which|what) (?:\w+ ){{0,2}}{_LISTENER}\b"
+        r".*\b(?:interview|talk|speak|spoke|told|tell)",
+        r"\bwho(?:m)? (?:interviewed|(?:was|were|is|are|did) .*\b(?:interviewed by"
+        r"|(?:talk|speak|talking|speaking) (?:to|with)))\b",
+    ),
     "age": (r"\bhow old\b", r"\bwhat age\b", r"\bqué edad\b", r"\bcu[aá]ntos años tiene\b"),
     "percent": (r"\b(?:what|which) (?:percentage|per ?cent|proportion|share)\b",),
     "money": (
@@ -139,6 +150,8 @@ def kinds_of(question: str) -> tuple[Kind, ...]:
     figures = [kind for kind in found if kind in FIGURES]
     asked = [kind for kind in found if kind not in FIGURES and kind != "name"]
     kept = figures[:1] + asked or found[:1]
+    if "listener" in kept:
+        return ("listener",)
     if "said" in kept and len(kept) > 1 and not re.search(r"\band (?:when|where|why)\b", question):
         kept = [kind for kind in kept if kind != "said"] if figures else ["said"]
     return tuple(kept)
@@ -156,10 +169,12 @@ def offers(asked: Asked, sentence: str, headline: str = "") -> float:
     mentioned = {part for name in asked.names for part in text.words(name)}
     kin = [name for name in text.names(headline) if mentioned & set(text.words(name))]
     folded = " ".join([text.fold(asked.text), *(text.bare(name) for name in kin)])
-    return sum(_offers(kind, sentence, folded) for kind in asked.kinds) / len(asked.kinds)
+    return sum(_offers(kind, sentence, folded, mentioned) for kind in asked.kinds) / len(
+        asked.kinds
+    )
 
 
-def _offers(kind: Kind, sentence: str, asked: str) -> float:
+def _offers(kind: Kind, sentence: str, asked: str, mentioned: Collection[str]) -> float:
     if kind in ("who", "name", "where"):
         new = [name for name in text.names(sentence) if not _said_already(name, asked)]
         if kind == "where" and any(_placed(name, sentence) for name in new):
@@ -169,7 +184,12 @@ def _offers(kind: Kind, sentence: str, asked: str) -> float:
         if kind == "who" and any(" " in name for name in new):
             return 1.0
         return 0.5 if new or (kind == "name" and text.QUOTE.search(sentence)) else 0.0
+    if kind == "listener":
+        new = [name for name in text.names(sentence) if not _said_already(name, asked)]
+        return 1.0 if any(_spoken_to(name, sentence) for name in new) else 0.0
     if kind == "said":
+        if _another_speaks(sentence, asked, mentioned):
+            return 0.0
         quoted = any(text.word_count(m.group()) > 3 for m in text.QUOTE.finditer(sentence))
         return 1.0 if quoted else 0.5 if _REPORTED.search(sentence) else 0.0
     if kind == "why":
@@ -188,10 +208,43 @@ def _placed(name: str, sentence: str) -> bool:
     return bool(re.search(before + re.escape(name), sentence))
 
 
+def _another_speaks(sentence: str, asked: str, mentioned: Collection[str]) -> bool:
+    """Whether a sentence quotes somebody else than the person whose words are asked for.
+
+    ``asked`` is the folded question, ``mentioned`` the words of its names. A speaker
+    asked for by role, "the mayor", may be anybody.
+    """
+    subject = _SUBJECT.search(asked)
+    outside = text.QUOTE.sub(", ", sentence)
+    if subject is None or outside == sentence:
+        return False
+    speakers = [
+        name
+        for name in text.names(outside)
+        if re.search(
+            rf"{re.escape(name)},? (?:\w+ly )?(?:{_SAYING})\b|\b(?:{_SAYING}) {re.escape(name)}\b",
+            outside,
+        )
+    ]
+    named = set(text.words(subject.group(1))) & set(mentioned)
+    return bool(speakers and named) and not any(named & set(text.words(s)) for s in speakers)
+
+
+def _spoken_to(name: str, sentence: str) -> bool:
+    speaks = r"(?:talk|speak|spoke|interview)\w*(?: \w+){0,3}? (?:to|with|by|on|for)"
+    before = rf"\b(?:{speaks}|told) (?:the )?"
+    return bool(re.search(before + re.escape(name), sentence, re.IGNORECASE))
+
+
 def _said_already(name: str, asked: str) -> bool:
     return all(part in asked for part in text.fold(name).split())
 
 
+_SAYING = (
+    r"said|says|told|asked|replied|responded|warned|argued|claimed|added|wrote|joked|quipped"
+    r"|snapped|insisted|announced|explained|answered"
+)
+_SUBJECT = re.compile(rf"\b(?:did|does|do|has|had) (.{{2,60}}?) {_SPEECH}\b")
 _REPORTED = re.compile(
     r"\b(?:said|told|asked|replied|responded|warned|argued|claimed|promised|added|wrote|called)\b"
 )

@@ -19,6 +19,7 @@ from storybot.embedding import Encoded
 
 Encode = Callable[[Sequence[str]], Sequence[Encoded]]
 Matches = NDArray[np.float32]
+READER_SCALE = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Matcher:
         return self._matches[passage]
 
     def read(self, sentence: str, before: str, after: str, headline: str) -> float:
-        """The trained reader's logit for a sentence, over 4; 0 where the reader does not apply."""
+        """The trained reader's logit for a sentence, scaled; 0 where the reader does not apply."""
         own = self._encoded.get(sentence)
         if own is None or not reader.fits(own):
             return 0.0
@@ -82,7 +83,7 @@ class Matcher:
             after=self._encoded.get(after),
             headline=self._encoded.get(headline),
         )
-        return max(-3.0, min(3.0, logit / 4))
+        return max(-3.0, min(3.0, logit / READER_SCALE))
 
     def score(self, matches: Matches) -> float:
         """Matches weighed by the rarity of the question's words."""

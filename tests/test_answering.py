@@ -1,0 +1,47 @@
+"""What a question asks for, and which sentence answers it."""
+
+import pytest
+
+from storybot.answering.question import analyse, kinds_of, offers
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Which magazine did the minister speak to?", "listener"),
+        ("Who interviewed the goalkeeper after the match?", "listener"),
+        ("Who was she talking to when the lights went out?", "listener"),
+        ("Who spoke to the crowd?", "who"),
+        ("Who told the court about the car?", "who"),
+        ("Which channel shows the match?", "name"),
+        ("How old is the winner?", "age"),
+        ("When did the strike begin?", "when"),
+        ("Where was the bus found?", "where"),
+        ("How much did the roof cost?", "money"),
+        ("How many people were hurt?", "count"),
+        ("What did the mayor say about the vote?", "said"),
+        ("Why was the game called off?", "why"),
+        ("¿Cuándo abre el puente?", "when"),
+    ],
+)
+def test_the_kind_of_answer_is_told_by_the_wording(question: str, kind: str) -> None:
+    assert kind in kinds_of(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "offered"),
+    [
+        ("What did Hanna tell Emil?", "“Go home and stay there,” Emil replied.", False),
+        ("What did Hanna tell Emil?", "“Go home and stay there,” Hanna snapped.", True),
+        ("What did Mrs Ashby say?", "“The vote is lost for good,” said Petra Lind.", False),
+        ("What did the mayor say?", "“The vote is lost for good,” said Petra Lind.", True),
+        ("What did Hanna tell Emil?", "“Go home and stay there,” she said.", True),
+        ("Which paper did Hanna speak to?", "Hanna told the Weekly Post that she was tired.", True),
+        ("Which paper did Hanna speak to?", "Hanna walked past the Weekly Post building.", False),
+    ],
+)
+def test_a_sentence_offers_the_words_of_who_was_asked_about(
+    question: str, sentence: str, offered: bool
+) -> None:
+    asked = analyse(question, lambda stems: (0, {}))
+    assert (offers(asked, sentence) >= 0.9) is offered
