@@ -111,7 +111,7 @@ def _invalid(error: ValidationError) -> str:
 @click.group(
     cls=_Group,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog='Example: storybot ingest corpus/ && storybot ask "When did the bridge reopen?"',
+    epilog='Example: storybot ingest corpus/ && storybot ask "Who won the mayoral election?"',
 )
 @click.version_option(version("storybot"), prog_name="storybot")
 @click.option("--data-dir", type=click.Path(path_type=Path), help="Folder of the collection.")
@@ -442,7 +442,7 @@ def search(context: _Context, /, question: str, k: int, as_json: bool, **limits:
 
 @main.group(
     invoke_without_command=True,
-    epilog="Examples: storybot stories --outlet Courier; storybot stories show 4f0c2a --json",
+    epilog="Examples: storybot stories --outlet 'Averil Courier'; storybot stories show 4f0c2a",
 )
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000))
 @click.option("--offset", default=0, type=click.IntRange(0))
@@ -465,10 +465,17 @@ def stories(
         click.echo(listed.model_dump_json(by_alias=True))
         return
     if not listed.stories:
-        click.echo("No stories. Add some with `storybot ingest PATH`.")
+        limited = offset or any(limits.values())
+        click.echo(
+            "No story fits. Outlets and sections are named whole, as `storybot stories` shows them."
+            if limited
+            else "No stories. Add some with `storybot ingest PATH`."
+        )
     for story in listed.stories:
         facts = [story.id, (story.published or "undated")[:10], story.outlet, story.headline]
         click.echo("  ".join(fact for fact in facts if fact))
+    if len(listed.stories) == limit:
+        click.echo(f"There may be more: --offset {offset + limit} shows the next.", err=True)
 
 
 @stories.command("show", epilog="Example: storybot stories show 4f0c2a51b3de --revision 1 --json")

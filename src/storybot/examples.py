@@ -34,6 +34,7 @@ def _speakers(stories: Sequence[tuple[StoryCard, str]]) -> Iterator[str]:
             parts = (match["after"] or match["before"]).split()
             name = " ".join(part for part in parts if part.lower() not in _TITLES)
             subject = next((each for each in text.names(card.headline) if each not in name), "")
+            subject = subject.removesuffix("’s").removesuffix("'s")
             if " " in name and name not in seen and subject not in seen:
                 seen |= {name, subject or name}
                 about = f" about {subject}" if subject and not card.headline.istitle() else ""
@@ -42,7 +43,10 @@ def _speakers(stories: Sequence[tuple[StoryCard, str]]) -> Iterator[str]:
 
 
 def choose(stories: Sequence[tuple[StoryCard, str]], ask: Callable[[str], Answer]) -> list[str]:
-    """The first few proposals that are answered from stories about what they name."""
+    """The first few proposals that are answered from stories about what they name.
+
+    Of a person's words the first sentence must name the person.
+    """
     kept: list[str] = []
     for question, _ in zip(propose(stories), range(_TRIED), strict=False):
         answer = ask(question)
@@ -51,8 +55,11 @@ def choose(stories: Sequence[tuple[StoryCard, str]], ask: Callable[[str], Answer
             for sentence in answer.sentences
             for citation in sentence.citations
         )
-        if answer.status == "answered" and all(
-            name.split()[-1] in cited for name in text.names(question)
+        asked = [name.split()[-1] for name in text.names(question)]
+        if (
+            answer.status == "answered"
+            and all(name in cited for name in asked)
+            and any(name in answer.sentences[0].text for name in asked[:1])
         ):
             kept.append(question)
         if len(kept) == SHOWN:

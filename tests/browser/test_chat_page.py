@@ -53,6 +53,21 @@ def test_the_keyboard_alone_is_enough(open_page: OpenPage) -> None:
     expect(page.locator("#story mark").first).to_be_focused()
 
 
+def test_an_empty_question_leaves_the_page_as_it_is(open_page: OpenPage) -> None:
+    page = open_page()
+    before = page.locator("#footing").text_content()
+    for blank in ("", "   "):
+        page.fill("#question textarea", blank)
+        page.press("#question textarea", "Enter")
+        page.wait_for_timeout(500)
+    assert page.locator("#footing").text_content() == before
+    expect(page.locator("#send")).to_have_text("Ask")
+    expect(page.locator("#examples button").first).to_be_visible()
+    ask(page, "Who won the mayoral election?")
+    expect(page.locator("#chat .cite").first).to_be_visible()
+    expect(page.locator("#send")).to_have_text("Ask")
+
+
 def test_a_hostile_question_is_only_text(open_page: OpenPage) -> None:
     page = open_page()
     question = "<img src=x onerror=alert(1)> **b** [l](http://evil.example) $x$ &amp; `c` {{7*7}}"

@@ -167,6 +167,8 @@ class _ChatPage:
     def _ask(self, question: str, request: gr.Request) -> Iterator[Updates]:
         question = question.strip()
         if not question:
+            # A generator that yields nothing would empty every part of the page.
+            yield {self._box: gr.update(value="")}
             return
         conversation = self._of(request)
         history = conversation.history()
