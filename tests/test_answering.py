@@ -3,6 +3,10 @@
 import pytest
 
 from storybot.answering.question import analyse, kinds_of, offers
+from storybot.bot import Storybot
+from storybot.client import _body
+from storybot.service import AskQuery
+from storybot.shapes import answer_shape
 
 
 @pytest.mark.parametrize(
@@ -45,3 +49,24 @@ def test_a_sentence_offers_the_words_of_who_was_asked_about(
 ) -> None:
     asked = analyse(question, lambda stems: (0, {}))
     assert (offers(asked, sentence) >= 0.9) is offered
+
+
+def test_a_sentence_of_any_length_is_weighed(bot: Storybot) -> None:
+    long = " ".join(f"item{n}" for n in range(2_000))
+    bot.ingest(f"A long list\n\n{long}.\n".encode(), source="long.txt")
+    bot.ingest(b"Volcano erupts\n\nMount Tarn erupted at noon.\n", source="tarn.txt")
+    assert "Mount Tarn erupted at noon." in bot.ask("When did Mount Tarn erupt?").text
+
+
+@pytest.mark.parametrize("question", ["???", "(((((", "*", "😀", "+", "col:", "x" * 2_000])
+def test_what_shares_no_word_with_a_story_is_declined(bot: Storybot, question: str) -> None:
+    bot.ingest(b"Volcano erupts\n\nMount Tarn erupted at noon.\n", source="tarn.txt")
+    assert bot.ask(question).status == "declined"
+
+
+def test_an_undated_answer_can_be_sent_as_history(bot: Storybot) -> None:
+    bot.ingest(b"Volcano erupts\n\nMount Tarn erupted at noon.\n", source="tarn.txt")
+    answer = answer_shape(bot.ask("When did Mount Tarn erupt?"))
+    assert answer.as_of is None
+    query = AskQuery(question="Where?", history=[answer])
+    assert AskQuery.model_validate(_body(query)) == query

@@ -150,6 +150,7 @@ def test_an_empty_collection_says_how_to_fill_it(cli: Cli) -> None:
         ["ask", "x", "--until", "2026-13-01"],
         ["ask", "x", "--now", ""],
         ["ask", "x", "--since", "0001-01-01T00:00+14:00"],
+        ["stories", "--offset", "99999999999999999999"],
         ["ask", "x", "--until", "9999-12-31T23:59-12:00"],
         ["ask", "x", *["--outlet", "y"] * 60],
         ["stories", "--limit", "1001"],
@@ -618,3 +619,10 @@ def test_text_a_terminal_cannot_show_is_written_out(tmp_path: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     assert shown.stderr == b""
     assert rb"\u201c\u0141ukasz\u201d \U0001f309" in shown.stdout
+
+
+def test_an_empty_name_is_no_folder(cli: Cli) -> None:
+    result = cli("ingest", "")
+    assert result.exit_code == 1
+    assert "Name a file, a folder or a glob." in result.stderr
+    assert "0 added" in result.stdout

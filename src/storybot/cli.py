@@ -333,14 +333,19 @@ def ask(context: _Context, /, question: str, as_json: bool, **limits: Any) -> No
             failed = _ask_lines(desk, base, settings)
         sys.exit(1 if failed else 0)
     with _desk(settings) as desk:
-        answer = desk.ask(AskQuery(question=question, **base))
+        answer = desk.ask(AskQuery(question=_text(question), **base))
     click.echo(answer.model_dump_json(by_alias=True) if as_json else _answer_text(answer))
+
+
+def _text(typed: str) -> str:
+    """What was typed, without the halves of characters that no encoding takes."""
+    return typed.encode("utf-8", "replace").decode()
 
 
 def _limits(settings: Settings, **limits: Any) -> dict[str, Any]:
     return {
-        "outlet": list(limits["outlet"]),
-        "section": list(limits["section"]),
+        "outlet": [_text(name) for name in limits["outlet"]],
+        "section": [_text(name) for name in limits["section"]],
         **{name: _when(settings, limits[name], name) for name in ("since", "until", "now")},
     }
 
@@ -369,7 +374,9 @@ def _ask_lines(desk: Desk, base: dict[str, Any], settings: Settings) -> bool:
                 raise QuestionError(f"follows names {follows}, which was not answered before")
             history = chains[str(follows)] if follows is not None else []
             own = {"now": _when(settings, str(case["now"]), "now")} if case.get("now") else {}
-            answer = desk.ask(AskQuery(question=question, history=history[-20:], **{**base, **own}))
+            answer = desk.ask(
+                AskQuery(question=_text(question), history=history[-20:], **{**base, **own})
+            )
         except (ValueError, RecursionError, QuestionError, click.BadParameter) as error:
             failed = True
             reason = _invalid(error) if isinstance(error, ValidationError) else str(error)
@@ -427,7 +434,9 @@ def search(context: _Context, /, question: str, k: int, as_json: bool, **limits:
     from storybot.service import SearchQuery
 
     with _desk(settings) as desk:
-        found = desk.search(SearchQuery(question=question, k=k, **_limits(settings, **limits)))
+        found = desk.search(
+            SearchQuery(question=_text(question), k=k, **_limits(settings, **limits))
+        )
     if as_json:
         click.echo(found.model_dump_json(by_alias=True))
         return
@@ -445,7 +454,7 @@ def search(context: _Context, /, question: str, k: int, as_json: bool, **limits:
     epilog="Examples: storybot stories --outlet 'Averil Courier'; storybot stories show 4f0c2a",
 )
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000))
-@click.option("--offset", default=0, type=click.IntRange(0))
+@click.option("--offset", default=0, type=click.IntRange(0, 2**31))
 @click.option("--json", "as_json", is_flag=True, help="Print them as one JSON object.")
 @_filter_options
 @click.pass_context
@@ -480,7 +489,7 @@ def stories(
 
 @stories.command("show", epilog="Example: storybot stories show 4f0c2a51b3de --revision 1 --json")
 @click.argument("story_id")
-@click.option("--revision", type=click.IntRange(1), help="Default: the current one.")
+@click.option("--revision", type=click.IntRange(1, 2**31), help="Default: the current one.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON object.")
 @click.pass_obj
 def show(context: _Context, story_id: str, revision: int | None, as_json: bool) -> None:

@@ -58,7 +58,8 @@ class Client:
         return SearchShape.model_validate(self._call("POST", "/search", json=_body(query)))
 
     def stories(self, query: ListQuery) -> StoriesShape:
-        return StoriesShape.model_validate(self._call("GET", "/stories", params=_body(query)))
+        given = {name: value for name, value in _body(query).items() if value is not None}
+        return StoriesShape.model_validate(self._call("GET", "/stories", params=given))
 
     def story(self, story_id: str, revision: int | None) -> RevisionShape:
         params = {} if revision is None else {"revision": revision}
@@ -148,4 +149,4 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _body(query: Shape) -> dict[str, object]:
-    return query.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return query.model_dump(mode="json", by_alias=True)

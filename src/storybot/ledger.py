@@ -43,6 +43,7 @@ from storybot.types import (
 
 SCHEMA_VERSION = 1
 _APPLICATION_ID = 0x53544F52
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799
 _IDLE = 8
 
 _SCHEMA = """
@@ -811,7 +812,12 @@ def _no_story(story_id: str) -> NotFoundError:
 
 
 def _epoch(moment: datetime | None) -> int | None:
-    return None if moment is None else int(moment.timestamp())
+    if moment is None:
+        return None
+    try:
+        return int(moment.timestamp())
+    except OverflowError:  # within a day of the calendar's first or last instant
+        return _LAST if moment.year > 1970 else _FIRST
 
 
 def _instant(epoch: int | None) -> datetime | None:

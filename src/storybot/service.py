@@ -27,6 +27,7 @@ from storybot.types import Filters, Turn
 
 MAX_K = 100
 MAX_LISTED = 1_000
+MAX_NUMBER = 2**31
 Names = Annotated[list[str], Field(max_length=50)]
 
 
@@ -57,7 +58,7 @@ class SearchQuery(Query):
 
 class ListQuery(Query):
     limit: int = Field(default=50, ge=1, le=MAX_LISTED)
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=MAX_NUMBER)
 
 
 class Service:

@@ -143,4 +143,4 @@ def signals(asked: Asked, sights: Sights, matcher: Matcher) -> dict[str, float]:
 
 
 def _sigmoid(value: float) -> float:
-    return 1.0 / (1.0 + math.exp(-value))
+    return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, value))))

@@ -47,7 +47,9 @@ def find_inputs(names: Iterable[str]) -> tuple[list[Path], list[Failure]]:
     found: dict[Path, None] = {}
     failed: list[Failure] = []
     for path, name in _expanded(names):
-        if os.path.isdir(path):  # noqa: PTH112  False for a name too long
+        if not name.strip():
+            failed.append(Failure(name, None, "no name", "Name a file, a folder or a glob."))
+        elif os.path.isdir(path):  # noqa: PTH112  False for a name too long
             inside = [
                 file
                 for file in sorted(path.rglob("*"))

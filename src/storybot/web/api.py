@@ -19,7 +19,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from storybot.errors import NotFoundError, QuestionError, StoreError, StorybotError
-from storybot.service import AskQuery, ListQuery, SearchQuery, Service
+from storybot.service import MAX_NUMBER, AskQuery, ListQuery, SearchQuery, Service
 from storybot.shapes import (
     AnswerShape,
     CheckShape,
@@ -111,7 +111,9 @@ def build_router(service: Service, token: str) -> APIRouter:
         return service.stories(query)
 
     @router.get("/stories/{story_id}")
-    def story(story_id: str, revision: int | None = None) -> RevisionShape:
+    def story(
+        story_id: str, revision: Annotated[int, Query(ge=1, le=MAX_NUMBER)] | None = None
+    ) -> RevisionShape:
         return service.story(story_id, revision)
 
     @router.delete("/stories/{story_id}", status_code=204)
