@@ -369,14 +369,14 @@ def _ask_lines(desk: Desk, base: dict[str, Any], settings: Settings) -> bool:
             question = case.get("question")
             if not isinstance(question, str):
                 raise QuestionError("the line has no question")
+            if _text(question) != question:
+                raise QuestionError("the question holds half a character, a lone surrogate")
             follows = case.get("follows")
             if follows is not None and str(follows) not in chains:
                 raise QuestionError(f"follows names {follows}, which was not answered before")
             history = chains[str(follows)] if follows is not None else []
             own = {"now": _when(settings, str(case["now"]), "now")} if case.get("now") else {}
-            answer = desk.ask(
-                AskQuery(question=_text(question), history=history[-20:], **{**base, **own})
-            )
+            answer = desk.ask(AskQuery(question=question, history=history[-20:], **{**base, **own}))
         except (ValueError, RecursionError, QuestionError, click.BadParameter) as error:
             failed = True
             reason = _invalid(error) if isinstance(error, ValidationError) else str(error)

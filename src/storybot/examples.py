@@ -33,7 +33,8 @@ def _speakers(stories: Sequence[tuple[StoryCard, str]]) -> Iterator[str]:
         for match in _SPEAKER.finditer(body):
             parts = (match["after"] or match["before"]).split()
             name = " ".join(part for part in parts if part.lower() not in _TITLES)
-            subject = next((each for each in text.names(card.headline) if each not in name), "")
+            subjects = [each for each in text.names(card.headline) if " " in each]
+            subject = next((each for each in subjects if each not in name), "")
             subject = subject.removesuffix("’s").removesuffix("'s")
             if " " in name and name not in seen and subject not in seen:
                 seen |= {name, subject or name}
