@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storybot.errors import InputError
-from storybot.ingest.decoding import clean, decode, decode_text
+from storybot.ingest.decoding import clean, decode, decode_text, wide_encoding
 
 ARTICLE = (
     "Bridge to reopen on Monday\n\n"
@@ -194,3 +194,11 @@ def test_random_bytes_are_refused() -> None:
     for _ in range(50):
         with pytest.raises(InputError):
             decode(b"\x01\xff" + os.urandom(400))
+
+
+@pytest.mark.parametrize(
+    "text", ["Nul head\n\nBody\0 with nul.\n", "Short\n\nA\0b it is so, ok.\n"]
+)
+def test_a_stray_nul_does_not_make_plain_text_wide(text: str) -> None:
+    assert wide_encoding(text.encode()) == ""
+    assert wide_encoding(text.replace("\0", "").encode("utf-16-le")) == "utf-16-le"

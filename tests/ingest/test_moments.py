@@ -123,5 +123,6 @@ def test_never_raises_and_never_half_reads(raw: str) -> None:
 @given(st.datetimes(datetime(1601, 1, 1), datetime(2199, 1, 1), timezones=st.timezones()))
 def test_iso_round_trips(when: datetime) -> None:
     offset = when.utcoffset()
-    if offset is not None and offset.seconds % 60 == 0:
+    kept = offset is not None and offset.seconds % 60 == 0 and abs(offset) <= timedelta(hours=14)
+    if kept:
         assert read_moment(when.isoformat()).instant == when.astimezone(UTC)

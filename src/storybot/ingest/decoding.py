@@ -98,6 +98,8 @@ def wide_encoding(data: bytes) -> str:
             return name if name in _WIDE else ""
     if data.count(0) < len(data) / 50:
         return ""
+    if data.isascii() and data.count(0) < len(data) / 4:
+        return ""
     scored = [(_wide_score(data, name), name) for name in _WIDE]
     score, name = max(scored)
     return name if score else ""

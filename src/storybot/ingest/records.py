@@ -1,7 +1,7 @@
 """One record of named fields to one `Draft`, whatever format it came in."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -103,7 +103,7 @@ def build(record: Record, *, source: str, path: str, line: int | None = None) ->
     body = tidy(record.body)
     if not headline:
         raise InputError("no headline", hint="Give the story a headline.", line=line)
-    _check_text(headline, body, line)
+    _check_text(headline, body, line, record.warnings)
     status, embargo = _status(record.status, line), _embargo(record.embargo, line)
     address, canonical, warnings = _address(record.url)
     return Draft(
@@ -134,11 +134,11 @@ def tidy(text: str) -> str:
     return _BLANK.sub("\n\n", "\n".join(map(str.rstrip, text.split("\n")))).strip("\n")
 
 
-def _check_text(headline: str, body: str, line: int | None) -> None:
+def _check_text(headline: str, body: str, line: int | None, warnings: Sequence[str]) -> None:
     if not body:
-        raise InputError(
-            "no body text", hint="Give the story's text below its headline.", line=line
-        )
+        told = " ".join(f"Also: {warning}." for warning in warnings[:1])
+        hint = f"Give the story's text below its headline. {told}".strip()
+        raise InputError("no body text", hint=hint, line=line)
     if len(body) > MAX_STORY_CHARS:
         raise InputError(
             f"the text has {len(body):,} characters; the limit is {MAX_STORY_CHARS:,}",
