@@ -2,7 +2,8 @@
 
 import pytest
 
-from storybot.answering.question import analyse, kinds_of, offers
+from storybot.answering.offers import offers
+from storybot.answering.question import analyse, kinds_of
 from storybot.bot import Storybot
 from storybot.client import _body
 from storybot.service import AskQuery

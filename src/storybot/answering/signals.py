@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from storybot import text
 from storybot.answering import reader
-from storybot.answering.question import Asked, offers
+from storybot.answering.offers import offers
+from storybot.answering.question import Asked
 from storybot.embedding import Encoded
 
 Encode = Callable[[Sequence[str]], Sequence[Encoded]]
