@@ -15,7 +15,7 @@ chat: $(VENV)/.installed
 	$(BIN)/storybot ingest corpus && exec $(BIN)/storybot serve --host $(HOST) --port $(PORT) --open
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

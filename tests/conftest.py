@@ -1,7 +1,7 @@
 """What every test stands on.
 
 No test reaches beyond this machine: pytest-socket lets loopback through and nothing
-else. The model is loaded once a run. No test sees the settings or the collection of
+else. The model is loaded once a worker. No test sees the settings or the collection of
 whoever runs it.
 """
 
@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from helpers import ROOT, Cli, Server, copied
 
@@ -23,6 +24,7 @@ OFFLINE = {
     "GRADIO_ANALYTICS_ENABLED": "False",
     "TOKENIZERS_PARALLELISM": "false",
     "OMP_WAIT_POLICY": "PASSIVE",
+    "OMP_NUM_THREADS": "1",
 }
 
 
@@ -86,12 +88,26 @@ def cli(data_dir: Path) -> Cli:
 
 @pytest.fixture(scope="session")
 def corpus_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory of the sample newsroom, not open. Copy it, do not open it."""
+    """A data directory of the sample newsroom, not open. Copy it, do not open it.
+
+    Made once a run, whichever worker comes first.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder, made = shared / "newsroom" / "data", shared / "newsroom.made"
+    with FileLock(shared / "newsroom.lock"):
+        if not made.exists():
+            _make_newsroom(folder)
+            made.touch()
+    return folder
+
+
+def _make_newsroom(folder: Path) -> None:
     from storybot.bot import Storybot
     from storybot.ingest.run import find_inputs
     from storybot.settings import load_settings
 
-    folder = tmp_path_factory.mktemp("corpus") / "data"
     files, _ = find_inputs([str(ROOT / "corpus")])
     with Storybot.open(load_settings(data_dir=folder), background=False) as opened:
         for file in files:
@@ -100,7 +116,6 @@ def corpus_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
             )
             assert not report.failed
         opened.collection.embed_pending()
-    return folder
 
 
 @pytest.fixture(scope="session")
