@@ -28,9 +28,9 @@ check: $(VENV)/.installed-dev
 torture: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m torture --torture
 
-# Figures for eval/RESULTS.md.
-quality: $(VENV)/.installed-dev
-	$(BIN)/python eval/bench/answers.py
+# Storybot and its peers on the same questions; QUALITY="--only corpus" or "--write" goes through.
+quality: $(VENV)/.installed-bench
+	$(BIN)/python eval/bench/quality.py $(QUALITY)
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -43,6 +43,10 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 
 $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock
 	$(BIN)/pip install --quiet -r requirements.lock -r requirements-dev.lock
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed requirements-bench.lock
+	$(BIN)/pip install --quiet -r requirements.lock -r requirements-bench.lock
 	@touch $@
 
 clean:
