@@ -71,3 +71,33 @@ def test_an_undated_answer_can_be_sent_as_history(bot: Storybot) -> None:
     assert answer.as_of is None
     query = AskQuery(question="Where?", history=[answer])
     assert AskQuery.model_validate(_body(query)) == query
+
+
+INTERVIEW = """---
+headline: Five minutes with the harbour pilot
+outlet: The Tarn Post
+---
+Q. When did Ilse Varga first steer a ship?
+
+A. The autumn I turned nineteen.
+
+Q. Did she ever run one aground?
+
+A. Once, on a Sunday. Nobody was hurt.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "reply"),
+    [
+        ("When did Ilse Varga first steer a ship?", "The autumn I turned nineteen."),
+        ("Did Ilse Varga ever run a ship aground?", "Once, on a Sunday."),
+    ],
+)
+def test_a_question_of_an_interview_brings_its_reply(
+    bot: Storybot, question: str, reply: str
+) -> None:
+    bot.ingest(INTERVIEW.encode(), source="pilot.md")
+    told = [sentence.text for sentence in bot.ask(question).sentences]
+    said = next(at for at, each in enumerate(told) if reply in each)
+    assert told[said - 1].endswith("?")

@@ -206,3 +206,13 @@ def test_a_fact_at_the_end_of_a_long_story_is_found(bot: Storybot) -> None:
     nearest = [key for key, _ in index.query(vector, 3)]
     last = [hit for hit in bot.search("sealed").hits if "42 million" in hit.passage.text]
     assert last[0].passage.vector_key in nearest
+
+
+def test_the_letter_of_a_speaker_stays_with_what_is_said() -> None:
+    body = "Q. Who won?\n\nA. Nobody did. It was called off.\n\nB."
+    assert [body[a:b] for a, b in sentence_spans(body)] == [
+        "Q. Who won?",
+        "A. Nobody did.",
+        "It was called off.",
+        "B.",
+    ]

@@ -18,6 +18,7 @@ TokenSpans = Callable[[Sequence[str]], list[list[tuple[int, int]]]]
 
 PASSAGE_PIECES = 180
 PREFIX_PIECES = 48
+_SPEAKER = re.compile(r"\s*[A-Z][.:]\s*")
 _LOOSE_QUOTE = re.compile(r"(?<=\s)([\"“‘']\s*)$")
 
 
@@ -57,6 +58,13 @@ def _own_quotes(pieces: list[str]) -> list[str]:
         if loose:
             pieces[at + 1] = pieces[at][loose.start(1) :] + pieces[at + 1]
             pieces[at] = pieces[at][: loose.start(1)]
+    return _own_speaker(pieces)
+
+
+def _own_speaker(pieces: list[str]) -> list[str]:
+    """Pieces of a line with the letter that marks a speaker, as in "Q.", kept to what is said."""
+    if len(pieces) > 1 and _SPEAKER.fullmatch(pieces[0]):
+        return [pieces[0] + pieces[1], *pieces[2:]]
     return pieces
 
 

@@ -171,7 +171,7 @@ def _choose(asked: Asked, ranked: Sequence[Candidate], bodies: Bodies) -> list[C
             continue
         if candidate.key in chosen or (chosen and not _adds(candidate, chosen.values())):
             continue
-        group = [each for each in _with_antecedent(candidate, bodies) if each.key not in chosen]
+        group = [each for each in _with_context(candidate, bodies) if each.key not in chosen]
         cost = sum(text.word_count(each.text) for each in group)
         if chosen and used + cost > budget:
             continue
@@ -204,7 +204,7 @@ def _says(asked: Asked, candidate: Candidate) -> bool:
 
 def _worth(candidate: Candidate, bodies: Bodies) -> float:
     """A sentence's score, less what it and its antecedent take of the words of an answer."""
-    words = sum(text.word_count(each.text) for each in _with_antecedent(candidate, bodies))
+    words = sum(text.word_count(each.text) for each in _with_context(candidate, bodies))
     return candidate.score - _WORD_COST * words
 
 
@@ -215,17 +215,34 @@ def _adds(candidate: Candidate, chosen: Collection[Candidate]) -> bool:
     return not own or max(shared) / len(own) <= 0.7
 
 
-def _with_antecedent(candidate: Candidate, bodies: Bodies) -> list[Candidate]:
-    """The candidate, after the sentence that says whom its first pronoun means."""
+def _with_context(candidate: Candidate, bodies: Bodies) -> list[Candidate]:
+    """The candidate with the neighbour without which it says nothing.
+
+    That is the sentence that says whom its first pronoun means, the reply to a question
+    of an interview, or the question to a reply.
+    """
+    body = bodies(candidate.hit.story.id, candidate.hit.passage.revision)
+    spans = sentence_spans(body, candidate.hit.story.language)
+
+    def neighbour(step: int) -> Candidate:
+        start, end = spans[candidate.index + step]
+        index = candidate.index + step
+        return replace(candidate, index=index, start=start, end=end, text=body[start:end])
+
+    if _asks(candidate.text):
+        last = candidate.index + 1 >= len(spans)
+        return [candidate] if last else [candidate, neighbour(1)]
+    if candidate.index == 0:
+        return [candidate]
+    before = neighbour(-1)
     begins = text.PRONOUN_START.search(candidate.text)
     outside_quotes = text.QUOTE.sub(" ", candidate.text)
     speaks = text.PRONOUN_SPEAKER.search(candidate.text) and not text.names(outside_quotes)
-    if not (begins or speaks) or candidate.index == 0:
-        return [candidate]
-    body = bodies(candidate.hit.story.id, candidate.hit.passage.revision)
-    start, end = sentence_spans(body, candidate.hit.story.language)[candidate.index - 1]
-    before = replace(candidate, index=candidate.index - 1, start=start, end=end)
-    return [replace(before, text=body[start:end]), candidate]
+    return [before, candidate] if begins or speaks or _asks(before.text) else [candidate]
+
+
+def _asks(sentence: str) -> bool:
+    return sentence.rstrip("\"”'’").endswith("?")
 
 
 def confidence(asked: Asked, ranked: Sequence[Candidate]) -> float:
