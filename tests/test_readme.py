@@ -64,7 +64,7 @@ def makes(words: list[str]) -> None:
     """Check that the Makefile has the targets and variables named."""
     for word in words:
         name, assigned, _ = word.partition("=")
-        found = rf"^{name} \?=" if assigned else rf"^{name}:"
+        found = rf"\$[({{]{name}[)}}]" if assigned else rf"^{name}:"
         assert re.search(found, MAKEFILE, re.MULTILINE), word
 
 
@@ -104,6 +104,8 @@ def test_a_wrong_command_would_be_seen() -> None:
             parse(wrong)
     with pytest.raises(AssertionError):
         makes(["chart"])
+    with pytest.raises(AssertionError):
+        makes(["quality", "COLOUR=red"])
 
 
 def test_the_table_of_commands_is_whole() -> None:
